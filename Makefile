@@ -6,14 +6,6 @@ BIN := .venv/bin
 COMPILED := .venv/.compiled
 READY := .venv/.ready
 CORE := $(shell find core bindings/python CMakeLists.txt -type f 2>/dev/null)
-# a compiler of wasm32-wasi programs; by default the one from PyPI, which needs no installation by hand.
-# Another: make wasm WASM_CXX="clang++ --target=wasm32-wasi" WASM_LD=wasm-ld
-WASM_CXX ?= $(BIN)/python -m ziglang c++ -target wasm32-wasi
-WASM_LD ?= $(BIN)/python -m ziglang wasm-ld
-# makes it smaller: binaryen's, which comes with what the JavaScript package is built with
-WASM_OPT ?= node js/node_modules/binaryen/bin/wasm-opt
-WASM_TOOL := $(if $(findstring ziglang,$(WASM_CXX)),.venv/.group-wasm)
-
 # where ccache is, what was compiled before is not compiled again, in whichever clone; another launcher may be named
 ifndef CMAKE_CXX_COMPILER_LAUNCHER
 CCACHE := $(shell command -v ccache 2>/dev/null)
@@ -26,7 +18,8 @@ ABI3_PYTHON ?= $(firstword $(foreach v,3.12 3.13 3.14,$(shell python$(v) -c "imp
 # what `make wheel` compiles for: the oldest C library that manylinux knows
 WHEEL_TARGET ?= $(shell uname -m)-linux-gnu.2.17
 CROSS_TARGETS ?= x86_64-windows-gnu aarch64-macos aarch64-linux-gnu.2.17
-ZIG := $(CURDIR)/$(BIN)/python -m ziglang
+# the program itself: `python -m ziglang` would start Python for every source
+ZIG = $(shell echo $(CURDIR)/.venv/lib/python*/site-packages/ziglang/zig)
 LIBRARY := $(shell find src/mocpack -name '*.py' -o -name '*.bvh' 2>/dev/null) pyproject.toml README.md LICENSE $(wildcard LICENSES/*)
 
 .PHONY: help setup demo check library amalgamation test test-data test-datasets lint format golden golden-archive conformance release-check sizes bench pages papers gltf-peers promise attack fuzz fuzz-core mutants wasm js js-tools viewer pictures \
@@ -45,6 +38,15 @@ $(BIN)/python:
 .venv/.group-%: pyproject.toml | $(BIN)/python
 	@echo "==> installing the dependency group $*"
 	@$(BIN)/python -m pip install --quiet --no-compile --group $*
+	@touch $@
+
+# cmake and ninja come from PyPI (30 MB) only where the system has none that is new enough: scikit-build-core says so
+.venv/.group-build: pyproject.toml | $(BIN)/python
+	@echo "==> installing the dependency group build"
+	@$(BIN)/python -m pip install --quiet --no-compile --group build
+	@$(BIN)/python -c "from scikit_build_core.build import get_requires_for_build_wheel as missing; print(*missing(), sep='\n')" \
+	  | xargs -r $(BIN)/python -m pip install --quiet --no-compile
+	@for program in cmake ctest ninja; do [ -e $(BIN)/$$program ] || ln -s "$$(command -v $$program)" $(BIN)/$$program; done
 	@touch $@
 
 $(COMPILED): .venv/.group-build $(CORE)
@@ -142,13 +144,13 @@ format: .venv/.group-lint  ## rewrite sources in the house style
 
 wasm: js/dist/mocpack.wasm  ## the decoder for browsers
 
-js/dist/mocpack.wasm: $(shell find core/src core/include core/reader.txt bindings/wasm -type f) | $(WASM_TOOL) js/node_modules/.ready
-	@echo "==> compiling the core to WebAssembly (the first time takes a minute or two)"
-	@PYTHON="$(PYTHON)" WASM_LD="$(WASM_LD)" WASM_OPT="$(WASM_OPT)" bindings/wasm/build.sh reader $@ $(WASM_CXX)
+js/dist/mocpack.wasm: $(shell find core/src core/include core/reader.txt bindings/wasm -type f) js/node_modules/.ready
+	@echo "==> compiling the core to WebAssembly"
+	@PYTHON="$(PYTHON)" node bindings/wasm/build.mjs reader $@
 
-js/dist/live.wasm: $(shell find core/src/live core/src/common core/include bindings/wasm -type f) core/src/coding/crc32.h | $(WASM_TOOL) js/node_modules/.ready
+js/dist/live.wasm: $(shell find core/src/live core/src/common core/include bindings/wasm -type f) core/src/coding/crc32.h js/node_modules/.ready
 	@echo "==> compiling the receiver of live streams to WebAssembly"
-	@WASM_LD="$(WASM_LD)" WASM_OPT="$(WASM_OPT)" bindings/wasm/build.sh live $@ $(WASM_CXX)
+	@node bindings/wasm/build.mjs live $@
 
 js/node_modules/.ready: js/package.json js/package-lock.json
 	@echo "==> installing what the JavaScript package is built with"
@@ -161,7 +163,7 @@ js/dist/index.js: $(shell find js/src -type f) js/tsconfig.json js/node_modules/
 
 js-tools:
 	@command -v npm >/dev/null || { echo "==> npm is not installed"; exit 1; }
-	@$(MAKE) -s $(WASM_TOOL) js/node_modules/.ready viewer/node_modules/.ready tests/js/node_modules/.ready
+	@$(MAKE) -s js/node_modules/.ready viewer/node_modules/.ready tests/js/node_modules/.ready
 
 tests/js/node_modules/.ready: tests/js/package.json tests/js/package-lock.json
 	@echo "==> installing the validator of glTF files"

@@ -127,7 +127,7 @@ def overhead(folder: Path, given: argparse.Namespace) -> None:
     files = stretches(folder / "in", many, 1000, ".mocp")
     rows = []
     with _engine() as (name, engine):
-        for count in (32, few, many):  # the first starts what there is to start
+        for count in (32, few, many):  # the first run includes startup
             plan_of = dict(list(files.items())[:count])
             spent: list[tuple[float, float]] = []
             start, before = time.perf_counter(), tree_cpu()
@@ -145,9 +145,9 @@ def overhead(folder: Path, given: argparse.Namespace) -> None:
 
 
 def timed(work: Callable[..., Any], *job: Any) -> tuple[Any, tuple[float, float]]:
-    """Do the work; return with its result the seconds that files were packed in, twice.
+    """Do the work; return its result, and the wall and CPU seconds of packing.
 
-    By the clock and of this process.
+    CPU seconds are those of this process.
     """
     spent = [0.0, 0.0]
 
@@ -169,7 +169,7 @@ def timed(work: Callable[..., Any], *job: Any) -> tuple[Any, tuple[float, float]
 def _reporting(
     engine: Any, around: Any, told_to: list[Any], work: Any, jobs: Sequence[Any], told: Any
 ) -> Any:
-    """An engine whose workers do their work within `around`, and what that says beside it."""
+    """An engine whose workers run inside `around`, which also reports."""
     for place, result in engine(around, [(work, *job) for job in jobs], told):
         done, said = result if isinstance(result, tuple) else (result, None)
         if said is not None:
@@ -178,7 +178,7 @@ def _reporting(
 
 
 def tree_cpu() -> float:
-    """Return the processor seconds of this process and of all it has started, dead ones too."""
+    """Return the CPU seconds of this process and of all its children."""
     total, left = 0.0, [os.getpid()]
     while left:
         pid = left.pop()
@@ -196,7 +196,7 @@ def tree_cpu() -> float:
 
 @contextmanager
 def _engine() -> Any:
-    """Give the engine that this environment is for, with one worker."""
+    """Yield the engine of this environment, with one worker."""
     if not HAS_RAY:
         yield "local", local_engine(1)
         return
@@ -209,7 +209,7 @@ def _engine() -> Any:
 
 @contextmanager
 def cluster_of(nodes: int) -> Any:
-    """Give a cluster of nodes with one core each, beside a head that has none."""
+    """Yield a cluster of nodes with one core each, and a head without cores."""
     from ray.cluster_utils import Cluster
 
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
@@ -222,7 +222,7 @@ def cluster_of(nodes: int) -> Any:
 
 
 def measured(work: Callable[..., Any], *job: Any) -> tuple[Any, int]:
-    """Do the work; return with its result the most that this process has held, in bytes."""
+    """Do the work; return its result and the peak memory of this process in bytes."""
     result = work(*job)
     # getrusage's would begin with that of the process that started this one
     said = Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]
@@ -260,7 +260,7 @@ def nodes(folder: Path, given: argparse.Namespace) -> None:
     clock, digests = {}, set()
     for number in (1, 2):
         with cluster_of(number) as cluster:
-            # the first starts what a node has to start once
+            # the first run includes the startup of nodes
             for source in ("few", "in"):
                 output = folder / f"{source}{number}.mocps"
                 start = time.perf_counter()
@@ -308,7 +308,7 @@ def kills(folder: Path, given: argparse.Namespace) -> None:
 
 
 def _kill(whom: str, cluster: Any, command: subprocess.Popen[bytes], chance: random.Random) -> int:
-    """Kill one of those that this script has started; return how many were killed."""
+    """Kill one process that this script has started; return how many were killed."""
     if whom == "command":
         command.kill()
         command.wait()

@@ -3,7 +3,7 @@
     MOCPACK_DATA=… .venv-stores/bin/python benchmarks/bench_corpus.py [PART …]
     MOCPACK_DATA=… .venv-s3/bin/python benchmarks/bench_corpus.py s3
 
-where PART is sizes, shares, windows, opened, stream or readers; all six without one.
+where PART is sizes, shares, soma, windows, opened, stream or readers; all seven without one.
 
 `make stores` and `make test-s3` make the two environments. Packs the clips of `cmu` and `cmu-train`
 of the folder that MOCPACK_DATA names (119 clips at 120 frames per second; without it those of `cmu`
@@ -24,9 +24,11 @@ import os
 import re
 import socket
 import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -34,15 +36,22 @@ from typing import Any
 import numpy as np
 
 import mocpack
-from mocpack.bench.datasets import collection
+from mocpack.bench.datasets import COMMITTED, collection
+from mocpack.clip import Clip
 from mocpack.corpora import PackOptions, Stream, Windows, open_corpus, pack
 from mocpack.corpora.reading import Corpus
+from mocpack.skeleton import Skeleton
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "support"))
+from soma import soma_clip
 
 BUILD = Path(__file__).parent.parent / "build" / "corpus"
 SECONDS, ROWS, STRIDE = 2, 240, 0.5
 ROUNDS, A_ROUND = 9, 60
 READS = 100_000
 STRETCHES = (100_000, 480, 120)  # frames
+SOMA_FRAMES = 600
+CLIPS_PER_SKELETON = 22  # of all of CMU: 2,425 clips, 112 subjects
 
 CLOCKS = {"the clock": time.perf_counter, "processor time": time.process_time}
 
@@ -114,31 +123,92 @@ def sizes(given: argparse.Namespace) -> None:
 def shares(given: argparse.Namespace) -> None:
     """Bytes of an archive by part, over those of its clips as single files, by clips per skeleton.
 
-    Clips are cut into stretches of some frames, so that more of them share a skeleton.
+    Either clips are cut into stretches of some frames, so that more of them share a skeleton; or
+    each skeleton has as many clips as in all of CMU: the recordings of all subjects in turn, each
+    at a speed of its own.
     """
     paths = [path for name in ("cmu", "cmu-train") for path in collection(name)]
+    recordings = {path.stem: mocpack.read(path)[1:] for path in paths}  # without the T-pose
     for frames in STRETCHES:
-        folder = BUILD / f"cut-{frames}"
-        folder.mkdir(parents=True, exist_ok=True)
+        show_shares(f"cut-{frames}", cut_clips(recordings, frames))
+    show_shares("like-cmu", share_skeletons(recordings))
+
+
+def show_shares(name: str, clips: Iterable[tuple[str, Callable[[], Any]]]) -> None:
+    folder = BUILD / name
+    folder.mkdir(parents=True, exist_ok=True)
+    files = {}
+    for clip_name, make_clip in clips:
+        file = files[clip_name] = folder / f"{clip_name}.mocp"
+        if not file.exists():
+            file.write_bytes(mocpack.encode(make_clip(), max_error="5mm", effort="fast"))
+    packed = folder.with_suffix(".mocps")
+    pack(files, packed)
+    with open_corpus(packed) as found:
+        parts, lengths = found.bytes_by_part, found.index.frame_counts
+        print(
+            f"{name}: {len(found)} clips, {np.median(lengths):.0f} frames in the median and "
+            f"{lengths.mean():.0f} in the mean, {found.index.skeleton_count} skeletons: "
+            f"{parts['file'] / parts['single_files']:.3f} of the single files; bytes {parts}",
+            flush=True,
+        )
+
+
+def cut_clips(
+    recordings: Mapping[str, Clip], frames: int
+) -> Iterator[tuple[str, Callable[[], Clip]]]:
+    """Yield stretches of at most `frames` frames by name."""
+    for name, clip in recordings.items():
+        for start in range(0, max(1, clip.frame_count - frames // 2), frames):
+            stop = min(clip.frame_count, start + frames)
+            yield f"{name}-{start}", partial(clip.frames, start, stop)
+
+
+def share_skeletons(recordings: Mapping[str, Clip]) -> Iterator[tuple[str, Callable[[], Clip]]]:
+    """Yield CLIPS_PER_SKELETON clips of each skeleton, named as in CMU."""
+    skeletons = list({name.split("_")[0]: c.skeleton for name, c in recordings.items()}.values())
+    clips, rng = list(recordings.values()), np.random.default_rng(0)
+    for number in range(CLIPS_PER_SKELETON * len(skeletons)):
+        take, subject = divmod(number, len(skeletons))
+        clip = clips[number % len(clips)]
+        at = np.arange(0, clip.frame_count - 1, rng.uniform(0.8, 1.25))
+        yield (
+            f"{subject + 1:02d}_{take + 1:02d}",
+            partial(retime, clip, at, skeletons[subject]),
+        )
+
+
+def retime(clip: Clip, at: np.ndarray, skeleton: Skeleton) -> Clip:
+    return clip.poses_at(at, frame_time=clip.frame_time).replace(skeleton=skeleton)
+
+
+def soma(given: argparse.Namespace) -> None:
+    """Bytes and windows of SOMA's 77 joints, moved by CMU's recordings, and of these themselves."""
+    recordings = {path.stem: mocpack.read(path)[1:] for path in collection("cmu", COMMITTED)}
+    long = {name: clip for name, clip in recordings.items() if clip.frame_count >= SOMA_FRAMES}
+    made = {
+        "soma": {name: soma_clip(name, frames=SOMA_FRAMES) for name in long},
+        "body": {name: clip[:SOMA_FRAMES] for name, clip in long.items()},
+    }
+    readers: dict[str, Read] = {}
+    for name, clips in made.items():
         files = {}
-        for path in paths:
-            clip = mocpack.read(path)
-            for start in range(1, max(2, clip.frame_count - frames // 2), frames):
-                file = folder / f"{path.stem}-{start}.mocp"
-                files[file.stem] = file
-                if not file.exists():
-                    stop = min(clip.frame_count, start + frames)
-                    part = clip.frames(start, stop)
-                    file.write_bytes(mocpack.encode(part, max_error="5mm", effort="fast"))
-        packed = folder.with_suffix(".mocps")
-        pack(files, packed)
-        with open_corpus(packed) as found:
-            parts = found.bytes_by_part
-            ratio = parts["file"] / parts["single_files"]
-            print(
-                f"{len(found)} clips of at most {frames} frames, {found.index.skeleton_count} "
-                f"skeletons: {ratio:.3f} of the single files; bytes {parts}"
-            )
+        for clip_name, clip in clips.items():
+            file = files[clip_name] = BUILD / f"{name}-{given.effort}" / f"{clip_name}.mocp"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(mocpack.encode(clip, max_error="1mm", effort=given.effort))
+        path = BUILD / f"{name}-{given.effort}.mocps"
+        pack(files, path)
+        corpus = open_corpus(path)
+        frames = SOMA_FRAMES * len(corpus)
+        print(
+            f"{name}: {len(corpus)} clips, {len(clip.skeleton)} joints, within 1 mm: "
+            f"{corpus.bytes_by_part['single_files'] / frames:.2f} bytes per frame, at most "
+            f"{max(corpus.table.column('max_error_mm').to_pylist()):.4f} mm"
+        )
+        readers[name] = ours(Windows(corpus, SECONDS, stride=1 / 120))
+    counts = [SOMA_FRAMES] * len(long)
+    show(measured(readers, counts, time.process_time), "windows per second, processor time")
 
 
 def windows(given: argparse.Namespace) -> None:
@@ -205,14 +275,14 @@ def compressed(found: Corpus, kind: str) -> Read:
 
 
 def ours(found: Windows) -> Read:
-    """Return the reader of windows by clip and frame; a stride of a frame numbers them so."""
+    """Return a reader of windows by clip and frame; the stride must be one frame."""
     out = np.empty((found.rows, found.width), np.float32)
     first = {clip: found.window_indices(place).start for place, clip in enumerate(found.clips)}
     return lambda clip, frame: found.read(first[clip] + frame, out)
 
 
 def again(found: Windows) -> Read:
-    """Return a reader that opens the clip for each window: its skeleton, its head, its keys."""
+    """Return a reader that opens the clip again for each window."""
     read = ours(found)
 
     def opened(clip: int, frame: int) -> Any:
@@ -233,7 +303,7 @@ def measured(
         clips = rng.choice(long, A_ROUND)
         picks = [(int(c), int(rng.integers(frames[c] - ROWS + 1))) for c in clips]
         for name, read in readers.items():
-            # what is fast is read more often, or its time would be all noise
+            # fast stores are read more often, to reduce noise
             often = 20 if name in ("memmap", "mocpack, decoded cache") else 1
             began = clock()
             for _ in range(often):
@@ -253,7 +323,7 @@ def show(rates: dict[str, float], unit: str) -> None:
 
 
 def stream(given: argparse.Namespace) -> None:
-    """A whole epoch, windows every half second, in an order by chance."""
+    """A whole epoch, windows every half second, in random order."""
     path = archive("5mm", given)
     whole = rows_of(path)
     rates: dict[str, list[float]] = {"mocpack 5 mm": [], "mocpack 1 mm": []}
@@ -278,7 +348,7 @@ def stream(given: argparse.Namespace) -> None:
 
 
 def readers(given: argparse.Namespace) -> None:
-    """Many windows by threads, forked and spawned processes, each compared with what it is."""
+    """Read many windows in threads, forked and spawned processes, and compare the numbers."""
     path = archive("5mm", given)
     for cache in (None, "4GB", "8MB"):
         with open_corpus(path) as clips:
@@ -315,7 +385,7 @@ def wrong(found: Windows, expected: np.ndarray, count: int, seed: int) -> int:
 
 
 def s3(given: argparse.Namespace) -> None:
-    """Requests and bytes a window from an S3 server, counted there and here."""
+    """Count requests and bytes per window from an S3 server, on the server and here."""
     import s3fs
 
     with socket.socket() as free:
@@ -395,7 +465,7 @@ def memmap(whole: list[np.ndarray]) -> Read:
 
 
 def table_of(whole: list[np.ndarray]) -> Any:
-    """All frames as an Arrow table, a list of fixed length a row."""
+    """Return all frames as an Arrow table with one list of fixed length per row."""
     import pyarrow as pa
 
     rows = np.concatenate(whole)
@@ -409,7 +479,7 @@ def as_rows(column: Any, width: int) -> np.ndarray:
 
 
 def lance_take(whole: list[np.ndarray]) -> Read:
-    """Lance, a row a frame, by `take`."""
+    """Lance with one row per frame, read by `take`."""
     import lance
 
     path = BUILD / "lance"
@@ -478,6 +548,7 @@ NEEDED = {"hf arrow": "datasets", "lance": "lance", "zarr": "zarr"}
 PARTS = {
     "sizes": sizes,
     "shares": shares,
+    "soma": soma,
     "windows": windows,
     "opened": opened,
     "stream": stream,

@@ -122,7 +122,7 @@ def eps():
 
 
 def at_eps(clip, error):
-    """Return the codec of the coarsest step that keeps eps_x (in cm), found by bisection."""
+    """Return the codec with the coarsest step that keeps eps_x (in cm), by bisection."""
     low, high = 5e-3 * error, 0.2 * error
     for _ in range(11):
         step = float(np.sqrt(low * high))
@@ -174,7 +174,7 @@ def speed():
 
 
 def efforts():
-    """Say what more search buys, and what it costs, on clips that statistics were trained on."""
+    """Compare size and time of the efforts, on clips that the statistics were trained on."""
     print(f"\nefforts: every eighth clip of cmu-train, {STRETCH} frames from its middle, one core")
     clips = stretches()
     frames = sum(clip.frame_count for clip in clips)
@@ -203,7 +203,7 @@ def stretches():
 
 
 def without():
-    """Say how much larger files are without each part of the search."""
+    """Print how much larger files are without each part of the search."""
     print(f"\nwithout: bytes, every eighth clip of cmu-train, {STRETCH} frames from its middle")
     clips = stretches()
     usual = None
@@ -251,14 +251,14 @@ def joints():
 
 
 def layers():
-    """Cut files of four layers: against direct coding and fk-wavelet at the same bytes."""
+    """Compare cut files of four layers with direct coding and fk-wavelet at equal bytes."""
     print("\nfour layers, cut at 25, 50 and 75 % of the payload, all clips of cmu")
     for bound in (1, 5):
         print(f"{bound} mm: {progressive.run(collection('cmu'), bound / 1000)}", flush=True)
 
 
 def joint_bounds():
-    """Bytes that looser bounds of fingers and toes save within 1 mm."""
+    """Print the bytes that looser bounds of fingers and toes save within 1 mm."""
     print("\n1 mm, fingers and toes within 4 mm, all clips of cmu: bytes of files")
     own = dict.fromkeys(("*Finger*", "*HandIndex*", "*Thumb*", "*Toe*"), "4mm")
     ratios, sums = [], np.zeros(2)
@@ -278,7 +278,7 @@ def joint_bounds():
 
 
 def grid():
-    """Compare a grid in time with the transform at tight bounds, and say what its search buys."""
+    """Compare time grids with the transform at tight bounds, and print the gain of their search."""
     print("\ntight bounds, every eighth clip of cmu-train, at most 800 frames: bytes")
     paths = collection("cmu-train")[2::8]
     clips = [mocpack.read(path) for path in paths]
@@ -322,7 +322,7 @@ def tight(millimeters, mode):
 
 
 def window():
-    """Take 120 frames from the middle of ten minutes, file open."""
+    """Decode 120 frames from the middle of an open file of ten minutes."""
     parts = [clip_of(n) for n in ("17_08", "17_10", "85_12", "14_02", "49_02")] * 4
     turns = np.concatenate([p.rotations for p in parts])[:LONG]
     places = np.concatenate([p.translations for p in parts])[:LONG]
@@ -337,7 +337,7 @@ def window():
 
 
 def promise():
-    """Hold the bound on every clip at 10, 1 and 0.1 mm, fast and default; best on a few."""
+    """Check the bound on every clip at 10, 1 and 0.1 mm, fast and default; best on a few."""
     print("\nthe promise, on every clip of cmu, asfamc, bandai and dog")
     if held.run(jobs=os.cpu_count() or 1):
         sys.exit(1)

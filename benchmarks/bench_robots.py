@@ -5,8 +5,8 @@
     … --other OTHER/src speed amc
 
 Reads `robot/*.csv` and their URDFs of the folder that MOCPACK_DATA names: LAFAN1's motions
-retargeted to Unitree's G1 and H1, 30 frames/s (for research that is not commercial, so that they do
-not come with the repository). `sizes` packs each within 1 mm (link origins, bone ends and 3 cm
+retargeted to Unitree's G1 and H1, 30 frames/s (licensed for non-commercial research, so not part of
+the repository). `sizes` packs each within 1 mm (link origins, bone ends and 3 cm
 shell points), without and with a bound on angles, and beside it the peer `rounded-xz` at the same
 largest displacement. `efforts` packs the middle SPEED_FRAMES frames of each within 1 mm, without
 and with three bounds on angles, at every effort on one thread, and prints bytes per frame, the

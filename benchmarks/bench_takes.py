@@ -130,7 +130,7 @@ def tracks() -> None:
         size, peer_size, head = np.array(sizes).T
         alone, told_too = size / peer_size, size / (peer_size + head)
         print(
-            f"  {'made by chance' if by_chance else 'structured'}: {len(size)} cells, "
+            f"  {'random' if by_chance else 'structured'}: {len(size)} cells, "
             f"{np.mean(alone <= 0.5):.0%} at most half, largest {alone.max():.2f}; with name, rate "
             f"and bound added to the peer {np.mean(told_too <= 0.5):.0%}, {told_too.max():.2f}"
         )

@@ -40,7 +40,7 @@ LISTED = 1000  # objects that one request lists
 
 @dataclass(frozen=True)
 class Rates:
-    """What was measured: seconds of one core, bytes.
+    """Measured rates: seconds of one core, bytes.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Rates:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a corpus takes: seconds of one core that many can share, of one alone; bytes; parts."""
+    """Predicted cost of a corpus: parallel and serial seconds of one core, bytes, parts."""
 
     shared: float
     alone: float
@@ -124,7 +124,7 @@ def measure(paths: list[Path], packing: PackOptions) -> Rates:
             rows.append((file.size, time.process_time() - start))
             yield place, result
 
-    pack_file(str(paths[0]), "warm", packing)  # what is loaded and compiled once
+    pack_file(str(paths[0]), "warm", packing)  # loads modules once
     with tempfile.TemporaryDirectory() as folder:
         named = {f"{number:06}": path for number, path in enumerate(paths)}
         marks = [time.process_time()]
@@ -155,7 +155,7 @@ def measure(paths: list[Path], packing: PackOptions) -> Rates:
 
 
 def _fit(columns: np.ndarray, values: np.ndarray) -> tuple[float, float]:
-    """Return what a frame and what a clip adds, neither below zero."""
+    """Return the cost per frame and per clip, neither below zero."""
     frame, clip = np.linalg.lstsq(columns, values, rcond=None)[0]
     if clip < 0:
         return float(values.sum() / columns[:, 0].sum()), 0.0
@@ -176,7 +176,7 @@ def predict(rates: Rates, clips: int, frames: float) -> Prediction:
 
 
 def requests(clips: int, found: Prediction) -> dict[str, int]:
-    """Return what S3 is asked, as its log says for few files.
+    """Return the number of S3 requests, extrapolated from the log of a few files.
 
     Files are listed and read once; a part is looked for, put and read once; s3fs asks for the head
     of what it reads, and lists what it does not find.
@@ -219,7 +219,7 @@ def _clock(seconds: float) -> str:
 
 
 def beside(paths: list[Path], rates: Rates, given: argparse.Namespace) -> list[str]:
-    """Pack all clips by the command; return what it took beside what the sample predicts."""
+    """Pack all clips with the command; return measured and predicted cost."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "in").mkdir()
         for number, path in enumerate(paths):

@@ -21,6 +21,6 @@ edit = spline.apply_handles([Handle("LeftHand", top, to=goal)], falloff=0.4)
 
 names, moved = clip.skeleton.names, edit.changes_at_handles
 most = sorted(zip(moved, names, strict=True), reverse=True)[:8]
-print(f"LeftHand at {top:.2f} s is {1000 * edit.misses[0]:.2f} mm from where it shall be")
+print(f"LeftHand at {top:.2f} s is {1000 * edit.misses[0]:.2f} mm from its target")
 print("moved there:", ", ".join(f"{name} {100 * by:.1f} cm" for by, name in most))
 print(f"frames {edit.frames.start} to {edit.frames.stop - 1}; {len(edit.spline.pack())} bytes")

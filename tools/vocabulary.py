@@ -51,6 +51,10 @@ ARCHAIC = {
     "complains": "raises, reports",
     "complaint": "error, message",
     "complaints": "errors, messages",
+    "shall": "must, will",
+    "spoilt": "damaged",
+    "fate": "status",
+    "fates": "statuses",
 }
 # Phrases in prose.
 PHRASES = {
@@ -63,6 +67,13 @@ PHRASES = {
     r"such as are": "that are",
     r"that of which": "whose",
     r"whoever": "the caller, anyone who",
+    r"at hand": "available",
+    r"of ours": "our",
+    r"of one's own": "your own",
+    r"what became of": "the result of",
+    r"what (?:is|was) (?:not )?there": "what exists, what is missing",
+    r"held equal to": "compared with",
+    r"by chance": "random",
     r"(?:frames|bits|bytes|metres|meters|radians|times|packets|milliseconds|ms) an? "
     r"(?:second|frame|joint|byte|clip|packet|pixel|row|column|sample)": "per",
     r"(?:bits|bytes) a (?:number|value|channel|vertex)": "per",
@@ -138,6 +149,8 @@ def find_words(text: str, suffix: str) -> Iterator[tuple[int, str, str]]:
         function, constant = match.groups()
         if function and function.lstrip("_") in FUNCTIONS and "property" not in lines[number - 2]:
             yield number, function, "a verb"
+        if function and function.startswith("test_what"):
+            yield number, function, "test_ and the subject"
         if constant and CONSTANTS.search(constant):
             yield number, constant, "MAX_…, MIN_…, …_PER_…"
 

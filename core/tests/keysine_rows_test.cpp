@@ -1,9 +1,13 @@
 // keysine's rows of floats: those of the decoder, whichever frames are requested; no bytes do harm.
 #include <random>
 
+#include "keysine/decode/head.h"
+#include "keysine/decode/limits.h"
 #include "keysine/decode/rows.h"
 #include "keysine_clip.h"
 #include "math/quaternions.h"
+
+using namespace mocpack;
 
 namespace
 {
@@ -138,7 +142,7 @@ void rows_are_settled()
 	check(mocpack_normalize_rotation_rows(rows, 2, 2, 9, 1e-3f) == 3, "and so is what is not nearly unit");
 }
 
-void spoilt_groups_do_no_harm(const Head& head, const Payload& payload)
+void damaged_groups_do_no_harm(const Head& head, const Payload& payload)
 {
 	std::mt19937 chance(5);
 	Memory scratch(mocpack_keysine_rows_scratch_size(head.view));
@@ -160,17 +164,75 @@ void spoilt_groups_do_no_harm(const Head& head, const Payload& payload)
 	check(refused > 300, "much of what is damaged is refused");
 }
 
+void impossible_splits_are_refused()
+{
+	using namespace keysine;
+	const size_t length = 4; // frames
+	Plan plan = {};
+	plan.track_count = plan.channel_count = 1;
+	GroupSymbols symbols = {};
+	Arena sizes(nullptr);
+	lay_out_group(plan, length, &symbols, &sizes);
+	Memory memory(sizes.used());
+	Arena arena(memory.at);
+	lay_out_group(plan, length, &symbols, &arena);
+	check(shape_group(plan, length, 2, 1, &symbols), "four frames make four blocks");
+	check(!shape_group(plan, length, 3, 1, &symbols), "four frames do not make eight blocks");
+	check(!shape_group(plan, size_t(1) << (MAX_SPLITS + 1), MAX_SPLITS + 1, 1, &symbols),
+		  "a group has at most 2^MAX_SPLITS blocks");
+	check(!shape_group(plan, MAX_BLOCK_FRAMES + 1, 0, 1, &symbols),
+		  "a block has at most MAX_BLOCK_FRAMES frames");
+}
+
+Quat turn_about(int axis, double angle)
+{
+	const double sine = std::sin(angle / 2);
+	return {axis == 0 ? sine : 0, axis == 1 ? sine : 0, axis == 2 ? sine : 0, std::cos(angle / 2)};
+}
+
+double gap(Quat a, Quat b)
+{
+	return 1 - std::fabs(a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w);
+}
+
+// One or two hinges within half a radian: the first about x, the second about y.
+void rotations_are_clamped_to_each_limit()
+{
+	const double axes[] = {1, 0, 0, 0, 1, 0}, limits[] = {-0.5, 0.5, -0.5, 0.5};
+	keysine::JointHinges hinges = {};
+	hinges.axes = axes;
+	hinges.limits = limits;
+	hinges.rest = {0, 0, 0, 1};
+	hinges.turns = 1;
+	Quat found[] = {turn_about(0, 0.8), turn_about(0, 0.3)};
+	keysine::clamp_rotations(hinges, 1, 2, found);
+	check(gap(found[0], turn_about(0, 0.5)) < 1e-12, "one hinge is clamped");
+	check(gap(found[1], turn_about(0, 0.3)) < 1e-12, "a rotation within the limit does not change");
+	hinges.turns = 2;
+	for (const double first : {0.2, 0.8})
+		for (const double second : {0.2, -0.8})
+		{
+			Quat turn = multiply(turn_about(0, first), turn_about(1, second));
+			keysine::clamp_rotations(hinges, 3, 1, &turn);
+			const Quat expected =
+				multiply(turn_about(0, std::fmin(first, 0.5)), turn_about(1, std::fmax(second, -0.5)));
+			check(gap(turn, expected) < 1e-12, "each of two hinges is clamped by itself");
+		}
+}
+
 } // namespace
 
 int main()
 {
+	impossible_splits_are_refused();
+	rotations_are_clamped_to_each_limit();
 	Body body;
 	const Payload payload = encoded(&body);
 	const Head head(body, payload);
 	rows_are_the_frames(head, payload);
 	some_columns_are_those_of_all(head, payload);
 	rows_are_settled();
-	spoilt_groups_do_no_harm(head, payload);
+	damaged_groups_do_no_harm(head, payload);
 	Body grid;
 	grid.take_grid(false);
 	const Payload on_grid = encoded(&grid);

@@ -248,7 +248,7 @@ void spoil(Bytes* part, std::mt19937* random, bool head)
 		seal(part->data(), part->size());
 }
 
-void spoilt_bytes_do_no_harm(const Body& body, const Payload& whole, uint32_t seed)
+void damaged_bytes_do_no_harm(const Body& body, const Payload& whole, uint32_t seed)
 {
 	std::mt19937 random(seed);
 	std::vector<double> turns(4 * JOINTS * FRAMES), places(3 * FRAMES);
@@ -307,8 +307,8 @@ int main()
 	motion_comes_back(body, single, three);
 	coarse_groups_are_those_of_the_first_layer(body, single, three);
 	some_joints_are_those_of_all(body, single);
-	spoilt_bytes_do_no_harm(body, single, 1);
-	spoilt_bytes_do_no_harm(body, three, 2);
+	damaged_bytes_do_no_harm(body, single, 1);
+	damaged_bytes_do_no_harm(body, three, 2);
 	a_head_of_bytes_too_many_is_corrupt(body, single);
 	noise_is_refused(body);
 	for (bool thorough : {false, true})
@@ -318,7 +318,7 @@ int main()
 		Payload grid = encoded(&other);
 		a_grid_comes_back(other, grid);
 		some_joints_are_those_of_all(other, grid);
-		spoilt_bytes_do_no_harm(other, grid, 3 + thorough);
+		damaged_bytes_do_no_harm(other, grid, 3 + thorough);
 	}
 	if (!failures)
 		printf("keysine: good\n");

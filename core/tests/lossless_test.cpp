@@ -1,5 +1,5 @@
 // Payloads of codec lossless by themselves: of a mesh and of a tree, whole, damaged, and with too little
-// memory. What they mean is held equal to a reference in Python by tests/properties/test_lossless.py.
+// memory. The results are compared with a reference in Python by tests/properties/test_lossless.py.
 #include <cstdio>
 #include <cstring>
 #include <random>

@@ -1,4 +1,4 @@
-// Packed rows of glTF: none of any bytes makes the decoder leave its memory. What they mean is held equal to
+// Packed rows of glTF: no bytes make the decoder leave its memory. The results are compared with
 // the decoder of three.js by tests/js/test_meshopt.py.
 #include <cstdio>
 #include <random>

@@ -65,6 +65,30 @@ mocpack_Status read_some(const Bytes& file, uint64_t* frames, size_t fail_at = S
 	return status;
 }
 
+// Reads the last frame in the world, over numbers that no pose has.
+void every_joint_has_a_place_in_the_world(const Bytes& file)
+{
+	mocpack_Motion* motion = nullptr;
+	mocpack_Reader* reader = nullptr;
+	mocpack_ReaderOptions how = MOCPACK_READER_OPTIONS;
+	how.space = MOCPACK_WORLD;
+	check(mocpack_open(file.data(), file.size(), nullptr, &motion, nullptr) == MOCPACK_OK &&
+			  mocpack_reader_open(motion, &how, &reader, nullptr) == MOCPACK_OK,
+		  "a golden file is opened in the world");
+	if (reader)
+	{
+		const mocpack_Info& info = *mocpack_info(motion);
+		std::vector<float> transforms(7 * info.joint_count, -9e9f);
+		mocpack_Poses pose = mocpack_poses_interleaved_f32(transforms.data(), info.joint_count, 4, 7);
+		check(mocpack_frames(reader, info.frame_count - 1, info.frame_count, &pose, nullptr) == MOCPACK_OK,
+			  "its last frame is read");
+		check(std::find(transforms.begin(), transforms.end(), -9e9f) == transforms.end(),
+			  "every joint is written");
+	}
+	mocpack_reader_close(reader);
+	mocpack_close(motion);
+}
+
 // A file of which one read fails.
 struct FailingFile
 {
@@ -204,6 +228,7 @@ int main(int argc, char** argv)
 			file = with_tracks(file, tracks);
 		check(read_some(file, &frames) == MOCPACK_OK && frames > 0, "a golden file is read");
 		++files;
+		every_joint_has_a_place_in_the_world(file);
 		size_t calls = 0;
 		while (calls < MOST_CALLS && read_some(file, &frames, calls) == MOCPACK_NO_MEMORY)
 			++calls;

@@ -43,7 +43,7 @@ from mocpack.vertex_clip import VertexClip as VertexClip
 
 UNIT_TOLERANCE = 1e-3  # a quaternion further from unit length is an error, not rounding
 MAX_QUIET_ANGLE_RAD = 1e-4  # `angles` warns if a joint is further off its hinge axis
-MAX_QUIET_SLIDE_M = 1e-5  # likewise for sliders
+MAX_QUIET_SLIDE_M = 1e-5  # the same for sliders, in meters
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ class Clip(HasHeader, FrozenPickle):
         Positions of the M translated joints in the frame of their parents, in meters.
     channels : array, shape (T, C), optional
         The numbers of the source file (in its units and degrees), in the order of its channels.
-    take_data : Extras, optional
+    take_data : TakeData, optional
         Data besides poses: animated scales, uneven times, gaps and tracks. The properties `scales`,
         `times`, `valid` and `tracks` read it.
     """

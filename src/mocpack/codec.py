@@ -290,7 +290,7 @@ class Codec(ABC):
 
 @dataclass(frozen=True)
 class Layer:
-    """A quality layer: what a file that is truncated after it plays.
+    """A quality layer; a file truncated after it plays up to it.
 
     Attributes
     ----------

@@ -18,7 +18,7 @@ from mocpack.errors import UnsupportedClipError
 from mocpack.skeleton import Skeleton, position_axes
 
 MAX_LOST_ANGLE_RAD = 1e-6  # rotation that the channels of a joint cannot express
-MAX_LOST_LENGTH_M = 1e-6  # likewise
+MAX_LOST_LENGTH_M = 1e-6  # translation that the channels of a joint cannot express
 
 
 def to_dofs(clip: Clip) -> F64:

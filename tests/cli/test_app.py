@@ -175,7 +175,7 @@ def test_reading_and_writing_loads_no_metrics_no_search_and_no_package_metadata(
 @pytest.mark.parametrize(
     "words", [["--version"], ["--help"], [], ["cluster"], ["corpus"], ["live"]]
 )
-def test_what_runs_no_command_imports_no_command(words):
+def test_help_and_version_import_no_command(words):
     found = modules_of(*words)
     assert not set(map(app.module_name, app.COMMANDS)) & found
     assert "numpy" not in found

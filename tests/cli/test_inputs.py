@@ -284,7 +284,7 @@ def on_a_terminal(*words, folder, **variables):
     return text.decode("utf-8", "replace")
 
 
-def test_the_statistics_of_humanml3d_are_skipped_and_said_so(tmp_path):
+def test_the_statistics_of_humanml3d_are_skipped_and_reported(tmp_path):
     (tmp_path / "set").mkdir()
     mocpack.write(walk(0.2), tmp_path / "set/walk.bvh")
     for name in ("Mean.npy", "Std.npy"):

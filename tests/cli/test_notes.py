@@ -79,7 +79,7 @@ def test_pack_and_info_say_which_unit_was_guessed(folder):
     assert json.loads(again.stdout)[0]["notes"] == []
 
 
-def test_only_what_a_reader_writes_is_said():
+def test_only_notes_of_readers_are_printed():
     for metadata in ({}, {"bones": "SMPLH_MALE.npz"}, {"fit_error_mm": 0.002}):
         assert describe_assumptions(metadata) == []
     assert describe_assumptions({"bones": ["stand-in"], "fit_error_mm": "12"}) == []

@@ -182,13 +182,18 @@ def test_a_killed_run_resumes_and_leaves_no_parts(folder):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="kills processes: needs a POSIX system")
-def test_a_run_that_is_killed_at_any_change_of_files_resumes(folder, tmp_path):
+@pytest.mark.parametrize("how", [[], ["--shard-size", "300B"]])
+def test_a_run_that_is_killed_at_any_change_of_files_resumes(folder, tmp_path, how):
+    words = ["corpus", "pack", str(folder / "takes"), *HOW, *how, "-o", "out.mocps"]
+    (tmp_path / "whole").mkdir()
+    assert run(*words, folder=tmp_path / "whole").returncode == 0
+    whole = {path.name: path.read_bytes() for path in (tmp_path / "whole").iterdir()}
+    assert len(whole) > len(how)  # several shards, if any
     (tmp_path / "sitecustomize.py").write_text(KILLED_AT_CHANGE)
-    words = ["corpus", "pack", str(folder / "takes"), "-o", "out.mocps", *HOW, "--resume"]
     for change in range(1, 100):
         # each run continues the runs before it
         process = start(
-            [sys.executable, "-m", "mocpack", *words],
+            [sys.executable, "-m", "mocpack", *words, "--resume"],
             cwd=tmp_path,
             env={**os.environ, "PYTHONPATH": str(tmp_path), "KILLED_AT": str(change)},
             stdout=subprocess.DEVNULL,
@@ -196,12 +201,18 @@ def test_a_run_that_is_killed_at_any_change_of_files_resumes(folder, tmp_path):
         )
         if process.wait() != -signal.SIGKILL:
             break
-        if (tmp_path / "out.mocps").exists():  # complete or missing
-            assert (tmp_path / "out.mocps").read_bytes() == (folder / "all.mocps").read_bytes()
+        for path in tmp_path.glob("out*.mocps"):  # complete or missing
+            assert path.read_bytes() == whole[path.name]
     assert process.returncode == 0
     assert change > 5
-    assert (tmp_path / "out.mocps").read_bytes() == (folder / "all.mocps").read_bytes()
+    assert {path.name: path.read_bytes() for path in tmp_path.glob("*.mocps")} == whole
     assert not (tmp_path / "out.mocps.parts").exists()
+    with (
+        mocpack.open_corpus(tmp_path / "out.mocps") as found,
+        mocpack.open_corpus(folder / "all.mocps") as expected,
+    ):
+        assert found.names == expected.names
+        assert all(found.read(name) == expected.read(name) for name in expected.names)
 
 
 @pytest.fixture

@@ -52,6 +52,13 @@ def test_json_has_a_row_for_each_clip(folder):
     assert rows[0]["end_time"] == pytest.approx(23 / 60)
 
 
+def test_compressed_files_are_sampled_at_another_rate(folder):
+    assert run("compress", "anna.bvh", "--effort", "fast", folder=folder).returncode == 0
+    made = run("scene", "anna.mocp", "-o", "slow.mocp", "--fps", "12", folder=folder)
+    assert made.returncode == 0, made.stderr
+    assert mocpack.read(folder / "slow.mocp").frame_rate == 12
+
+
 def test_compressed_files_and_scenes_are_copied_unchanged(folder):
     assert run("compress", "anna.bvh", "--max-error", "5mm", folder=folder).returncode == 0
     assert run("scene", "ben.bvh", "prop.trc", "-o", "two.mocp", folder=folder).returncode == 0

@@ -50,7 +50,7 @@ def test_every_golden_folder_is_in_the_list_that_makes_them():
 
 
 @pytest.mark.parametrize("feature", ["take", *(f"take-{f}" for f in FEATURES), "markers"])
-def test_whatever_a_take_holds_has_a_golden_file(feature):
+def test_every_kind_of_take_data_has_a_golden_file(feature):
     assert (HERE / "raw" / f"v1-{feature}" / "file.mocp").exists()
 
 

@@ -139,7 +139,7 @@ def names_of_page(environment):
     return environment.run_python(code, environment.scripts).stdout.split()
 
 
-def test_what_an_extra_has_is_missed_with_a_clear_error(installed, tmp_path):
+def test_a_missing_extra_is_a_clear_error(installed, tmp_path):
     (tmp_path / "walk.bvh").write_bytes(JUMP.read_bytes())
     result = installed.run("mocpack compress walk.bvh --codec latent-spline:knots=cma", tmp_path)
     assert result.returncode == 2

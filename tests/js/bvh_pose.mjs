@@ -1,4 +1,4 @@
-// Poses BVH files as three.js does: its own loader and mixer, nothing of ours.
+// Poses BVH files as three.js does, with its loader and mixer and without mocpack.
 //   node bvh_pose.mjs FILE < times.json > poses.json
 // Standard input is a list of seconds; out come the joints' names and, for each time, their places.
 import { readFileSync, writeSync } from "node:fs";

@@ -1,4 +1,4 @@
-// Poses an animation of a glTF file as three.js does: its own loader and mixer, nothing of ours.
+// Poses an animation of a glTF file as three.js does, with its loader and mixer and without mocpack.
 //   node pose.mjs FILE ANIMATION < times.json > poses.json
 // Standard input is a list of seconds. Out come, for each node of the file in its order, its matrix
 // in the world (16 numbers, column after column) and its morph weights, at each of the times.

@@ -88,7 +88,7 @@ def test_a_leap_in_numbers_costs_node_nothing(package, tmp_path):
 
 
 @pytest.mark.parametrize("hello", [b"", b"mlh1", b"mlh1junk", b"MOCP" * 10])
-def test_what_is_no_hello_is_an_error_of_the_package(package, tmp_path, hello):
+def test_an_invalid_hello_is_a_mocpack_error(package, tmp_path, hello):
     done = in_node(package, tmp_path, hello, [])
     assert done.returncode == 1
     assert "MocpackError" in done.stderr

@@ -24,7 +24,7 @@ def three():
 
 
 def stream(rng, version, count, stride):
-    """Return bytes that are some valid stream: every way to pack a column, chosen by chance."""
+    """Return bytes that are some valid stream: random ways to pack columns."""
     found = bytearray([0xA0 | version])
     most = min(8192 // stride // 16 * 16, 256)
     for start in range(0, count, most):

@@ -1,4 +1,4 @@
-// Unpacks views of EXT_meshopt_compression by the decoder that three.js brings, nothing of ours.
+// Unpacks views of EXT_meshopt_compression with the decoder of three.js, without mocpack.
 //   node unpack.mjs < jobs.json > rows.json
 // A job is {"data" (base64), "count", "stride", "mode", "filter"}; out come rows as base64, or null.
 import { readFileSync, writeSync } from "node:fs";

@@ -124,7 +124,7 @@ def test_the_amalgamation_compiles_without_vector_types(tmp_path):
 
 @pytest.mark.parametrize("level", [0, 1, 9])
 @pytest.mark.parametrize("size", [0, 10, 3000, 200_000])
-def test_what_zlib_deflates_the_library_inflates(read_in_c, tmp_path, level, size):
+def test_the_library_inflates_streams_of_zlib(read_in_c, tmp_path, level, size):
     """Metadata of many kinds of deflate blocks: the file opens where all of it comes back."""
     words = [format(k * 2654435761 % 2**32, "x") for k in range(size // 8)]
     text = json.dumps({"words": " ".join(words)}).encode()

@@ -83,7 +83,7 @@ WORDS = b" |\n|{|}|-1|1e309|nan|999999999|JOINT|:|\xff\0|".split(b"|")
 
 
 @st.composite
-def spoilt(draw, data):
+def damaged(draw, data):
     """The bytes with a few pieces cut out, doubled or replaced."""
     for _ in range(draw(st.integers(1, 3))):
         start = draw(st.integers(0, len(data)))
@@ -106,12 +106,12 @@ def read_error(data, **how):
 @given(st.data())
 def test_a_damaged_file_is_a_clip_or_a_clear_error(name, data):
     file, skeleton = FILES[name]
-    said = read_error(data.draw(spoilt(file)), name=f"spoilt{name}", skeleton=skeleton)
+    said = read_error(data.draw(damaged(file)), name=f"damaged{name}", skeleton=skeleton)
     assert "\n" not in said
 
 
 @given(st.data())
 def test_a_damaged_skeleton_file_is_a_clip_or_a_clear_error(data):
     motion, skeleton = FILES[".amc"]
-    said = read_error(motion, name="x.amc", skeleton=data.draw(spoilt(skeleton)))
+    said = read_error(motion, name="x.amc", skeleton=data.draw(damaged(skeleton)))
     assert "\n" not in said

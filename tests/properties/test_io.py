@@ -201,7 +201,7 @@ def asf_names(clip: Clip) -> tuple[str, ...]:
     return asf_fit.to_acclaim_names(clip.skeleton.names)
 
 
-def test_strategies_reach_what_they_should():
+def test_strategies_cover_the_interesting_cases():
     """The examples of these properties cover all interesting cases."""
     seen = set()
 

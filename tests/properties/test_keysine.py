@@ -28,7 +28,7 @@ def error_of(codec, clip):
 @pytest.mark.parametrize("kind", BOUNDS)
 @settings(max_examples=max(1, EXAMPLES // len(BOUNDS)))
 @given(motions(), st.data())
-def test_the_bound_holds_whatever_moves(kind, clip, data):
+def test_the_bound_holds_for_any_motion(kind, clip, data):
     bound = data.draw(st.floats(*BOUNDS[kind]))
     codec = Keysine(max_error=bound, effort=data.draw(EFFORTS))
     assert error_of(codec, clip) <= bound
@@ -36,13 +36,13 @@ def test_the_bound_holds_whatever_moves(kind, clip, data):
 
 @settings(max_examples=max(1, EXAMPLES // 3))
 @given(motions(), st.floats(2e-5, 5e-3), EFFORTS)
-def test_the_bound_holds_on_a_grid_in_time_whatever_moves(clip, bound, effort):
+def test_the_bound_holds_on_a_time_grid_for_any_motion(clip, bound, effort):
     assert error_of(Keysine(max_error=bound, mode="grid", effort=effort), clip) <= bound
 
 
 @settings(max_examples=max(1, EXAMPLES // 3))
 @given(motions(), st.data(), st.sampled_from(["auto", "auto", "transform", "grid"]))
-def test_the_bounds_of_single_joints_hold_whatever_moves(clip, data, mode):
+def test_the_bounds_of_single_joints_hold_for_any_motion(clip, data, mode):
     def drawn(values):
         return tuple(data.draw(st.lists(values, min_size=joints, max_size=joints)))
 

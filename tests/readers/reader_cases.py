@@ -402,7 +402,7 @@ def hinge_cases():
     yield Case("more hinges than may be", hinge_file(hinge_rows(count=2**40)), "corrupt")
     yield Case("hinges that are cut", hinge_file(hinge_rows()[:12]), "truncated")
     short = hinge_rows().replace(b"\3toe\0", b"\3toe\x7f", 1)
-    yield Case("axes that are longer than what is there", hinge_file(short), "truncated")
+    yield Case("more axes than bytes", hinge_file(short), "truncated")
     yield Case("hinges and bytes too many", hinge_file(hinge_rows() + b"xx"), "corrupt")
     bomb = hinge_file(hinge_rows() + bytes(1 << 25))
     yield Case("hinges that swell", bomb, "corrupt")

@@ -283,7 +283,7 @@ OTHERS = {"raw/v1-mesh": "raw", "wavelet/v1": "wavelet"}
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_python_names_what_it_lacks(name):
+def test_python_names_unsupported_features(name):
     path = GOLDEN / "refused" / name
     read = read_first if path.suffix == ".mocps" else mocpack.read
     with pytest.raises((UnsupportedVersionError, UnknownCodecError)) as caught:
@@ -301,14 +301,14 @@ def refused_files():
     return files | {GOLDEN / name / "file.mocp": things for name, things in OTHERS.items()}
 
 
-def test_libmocpack_names_what_it_lacks(read_in_c):
+def test_libmocpack_names_unsupported_features(read_in_c):
     for path, things in refused_files().items():
         mode = ["clips"] if path.suffix == ".mocps" else ["0", "memory"]
         said = run(read_in_c, *mode, path)
         assert names(said, f"unsupported {things}"), (path.name, said)
 
 
-def test_javascript_names_what_it_lacks(package, tmp_path):
+def test_javascript_names_unsupported_features(package, tmp_path):
     files = refused_files()
     listed = tmp_path / "jobs.json"
     listed.write_text(json.dumps([{"file": str(path), "message": True} for path in files]))

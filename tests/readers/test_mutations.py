@@ -55,7 +55,7 @@ def test_every_reader_makes_the_same_of_mutated_files(compare, tmp_path):
         compare_numbers(compared, files, tmp_path)
 
 
-def test_native_readers_make_of_other_mutated_files_what_python_makes_or_do_not_support_them(
+def test_native_readers_agree_with_python_on_other_mutated_files_or_do_not_support_them(
     compare, tmp_path
 ):
     for seed in SEEDS:

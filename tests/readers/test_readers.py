@@ -67,7 +67,7 @@ def by_python(data, read):
     return "ok"
 
 
-def test_python_gives_what_the_table_says():
+def test_python_gives_the_results_of_the_table():
     kinds = {}
     for name, case in all_cases().items():
         limit = case.limit or DEFAULT_LIMIT
@@ -75,7 +75,7 @@ def test_python_gives_what_the_table_says():
     assert kinds == {name: case.expected(native=False) for name, case in all_cases().items()}
 
 
-def test_javascript_gives_what_the_table_says(package, folder):
+def test_javascript_gives_the_results_of_the_table(package, folder):
     jobs = [
         {"file": str(folder / f"{number}.mocp"), "limit": case.limit or DEFAULT_LIMIT}
         for number, case in enumerate(all_cases().values())
@@ -94,7 +94,7 @@ def test_javascript_gives_what_the_table_says(package, folder):
 
 
 @pytest.mark.parametrize("access", ["memory", "source", "needs"])
-def test_libmocpack_gives_what_the_table_says(read_in_c, folder, access):
+def test_libmocpack_gives_the_results_of_the_table(read_in_c, folder, access):
     paths = {}
     for number, (name, case) in enumerate(all_cases().items()):
         paths.setdefault(case.limit or DEFAULT_LIMIT, {})[name] = folder / f"{number}.mocp"
@@ -124,7 +124,7 @@ def test_libmocpack_gives_the_scales_that_python_gives(read_in_c, good):
 
 
 @pytest.mark.parametrize("what", ["local", "world", "keys", "0.0401"])
-def test_libmocpack_gives_in_single_precision_what_it_gives_in_double(read_in_c, good, what):
+def test_libmocpack_agrees_in_single_and_double_precision(read_in_c, good, what):
     doubles, singles = (dumped(read_in_c, what, good, kind) for kind in (np.float64, np.float32))
     for name, double in doubles.items():
         single = singles[name]

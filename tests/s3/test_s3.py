@@ -124,7 +124,7 @@ def test_processes_open_a_remote_corpus_for_themselves(server, method):
                 assert found == pytest.approx(expected)
 
 
-def test_what_is_not_there_is_said_so(server):
+def test_a_missing_archive_is_reported(server):
     with pytest.raises(FileNotFoundError, match=r"s3://data/none\.mocps"):
         opened(server, "none")
 

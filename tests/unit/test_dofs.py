@@ -137,7 +137,7 @@ def test_the_core_turns_as_numpy_does(order, style):
 
 
 @pytest.mark.parametrize("order", [o for o in ORDERS if len(o) < 3])
-def test_angles_of_one_or_two_axes_round_trip_whatever_their_size(order):
+def test_angles_of_one_or_two_axes_round_trip_at_any_size(order):
     channels = tuple(f"{letter}rotation" for letter in order)
     t = np.linspace(0, 1, 200)
     angles = np.stack([20 * t - 3, 5 - 30 * t], 1)[:, : len(order)]

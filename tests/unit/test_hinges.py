@@ -92,7 +92,7 @@ def test_a_wheel_goes_round_and_round():
     np.testing.assert_allclose(Clip.from_angles(arm(wheel), angles).angles, angles, atol=1e-13)
 
 
-def test_the_root_stands_where_the_source_has_it_whatever_axis_is_up():
+def test_the_root_has_the_position_of_the_source_for_any_up_axis():
     rng = np.random.default_rng(1)
     places, turns = rng.normal(size=(5, 3)), rotations.from_rotvec(rng.normal(size=(5, 3)))
     for up in "xyz":
@@ -178,7 +178,7 @@ def test_hinges_go_with_their_joints():
 
 
 @pytest.mark.parametrize("features", [["hinges"], ["hinges", "rest", "scale", "roots"]])
-def test_what_codecs_see_has_the_same_angles(features):
+def test_the_codec_clip_has_the_same_angles(features):
     clip = take(features)
     seen = drop_take_data(clip)
     assert seen.hinge_angles().off_axis.max() < 1e-9

@@ -118,7 +118,7 @@ def test_only_commands_and_public_names_import_a_family(layout):
             assert name.startswith(FAMILY_IMPORTERS), f"{name} imports from {family}"
 
 
-def test_the_table_of_the_architecture_page_is_what_imports_say(layout):
+def test_the_table_of_the_architecture_page_matches_the_imports(layout):
     assert layout.table() in (REPO / "ARCHITECTURE.md").read_text()
 
 

@@ -93,7 +93,7 @@ def test_arrays_of_a_clip_are_read_only_and_their_copies_are_not(clip):
     )
 
 
-def test_what_is_computed_from_a_clips_arrays_is_plain(clip):
+def test_arrays_computed_from_a_clip_are_plain_numpy_arrays(clip):
     assert type(clip.rotations * 2) is np.ndarray
     assert type(np.add(clip.rotations, clip.rotations)) is np.ndarray
     assert type(np.asarray(clip.rotations)) is np.ndarray

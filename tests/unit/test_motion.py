@@ -119,7 +119,7 @@ class Pipe(io.RawIOBase):
 
 
 @pytest.mark.parametrize("kind", ["path", "text", "bytes", "bytearray", "file", "gzip", "pipe"])
-def test_whatever_holds_the_bytes_can_be_opened(path, kind):
+def test_bytes_like_objects_and_files_can_be_opened(path, kind):
     packed = path.with_suffix(".gz")
     packed.write_bytes(gzip.compress(DATA))
     with path.open("rb") as file, gzip.open(packed) as unzipped:
@@ -138,7 +138,7 @@ def test_whatever_holds_the_bytes_can_be_opened(path, kind):
         assert not file.closed
 
 
-def test_what_cannot_be_opened_is_said():
+def test_files_that_cannot_be_opened_are_reported():
     with pytest.raises(UsageError, match=naming("int")):
         mocpack.open(7)
     with pytest.raises(UsageError, match=naming("bytes")):

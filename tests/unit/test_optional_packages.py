@@ -30,7 +30,7 @@ def test_a_missing_package_is_a_clear_error_that_names_its_extra():
     assert isinstance(caught.value, ImportError)
 
 
-def test_what_the_plain_install_brings_is_requested_without_an_extra():
+def test_packages_of_the_plain_install_are_required_without_an_extra():
     with pytest.raises(MissingExtraError, match=r"pip install mocpack$"):
         require("no_such_package", extra="", purpose="the command line")
 

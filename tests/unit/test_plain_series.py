@@ -97,7 +97,7 @@ def test_depths_and_orders_beyond_the_limits_are_refused():
         _core.plain_series_decode(b"", 1, b"\x01\x01", 3, floors(1))
 
 
-def test_what_comes_to_rest_at_its_floor_costs_nothing_there():
+def test_constant_values_at_their_minimum_cost_nothing():
     fall = np.maximum(2000 - 30 * np.arange(40) ** 1.5, 0).astype(np.int32)[:, np.newaxis]
     less = np.ascontiguousarray(fall - fall[0])
     floor = np.array([-fall[0, 0]], np.int32)

@@ -71,7 +71,7 @@ def test_an_armature_scale_is_a_unit_and_no_size(factor):
     assert preset_bound("web", rig) == PRESETS["web"]
 
 
-def test_where_a_body_stands_does_not_make_it_larger():
+def test_the_position_of_a_body_does_not_change_its_size():
     clip = walk(0.1)
     far = mocpack.Clip(clip.header, clip.rotations, clip.translations + 500.0)
     assert body_size(far) == pytest.approx(body_size(clip))

@@ -22,7 +22,7 @@ from mocpack.source import open_source
 from mocpack.testing import walk
 from mocpack.testing.contract import fix_checksums
 from mocpack.testing.motions import vertex_wave
-from mocpack.viewing.motions import open_motion
+from mocpack.viewing.motions import select
 from naming import naming
 from takes import FEATURES, markers, take
 
@@ -147,14 +147,14 @@ def test_merged_clips_have_their_own_poses_at_each_time():
 def test_the_viewer_shows_all_clips_of_a_scene(tmp_path, data):
     path = tmp_path / "both.mocp"
     path.write_bytes(data)
-    shown = open_motion(str(path))
+    (shown,) = select(str(path)).versions
     assert shown.codec == "scene"
     assert len(shown.clip.skeleton) == sum(len(clip.skeleton) for clip in clips().values())
     assert shown.data is None
 
 
 @pytest.mark.parametrize("codec", ["raw", "keysine"])
-def test_whatever_a_take_holds_stands_in_a_scene_as_it_does_alone(codec):
+def test_take_data_in_a_scene_equals_that_of_single_files(codec):
     takes = {feature: take([feature]) for feature in FEATURES} | {"all": take(), "m": markers()}
     alone = {name: mocpack.encode(clip, codec, **fast(codec)) for name, clip in takes.items()}
     scene = mocpack.encode_scene(takes, codec, **fast(codec))
@@ -181,7 +181,7 @@ def test_a_scene_may_hold_a_vertex_animation(tmp_path):
     path = tmp_path / "both.mocp"
     path.write_bytes(data)
     with pytest.raises(UnsupportedClipError, match=naming("both.mocp")):
-        open_motion(str(path))
+        select(str(path))
 
 
 def test_the_clips_of_a_scene_share_the_memory_limit():

@@ -66,7 +66,7 @@ def make(**changes):
         ),
     ],
 )
-def test_what_makes_no_skeleton_says_why(changes, named):
+def test_invalid_skeletons_are_clear_errors(changes, named):
     with pytest.raises(InvalidClipError, match=naming(named)):
         make(**changes)
 

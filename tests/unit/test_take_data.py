@@ -255,7 +255,7 @@ def test_joints_that_share_a_name_are_named_by_number():
         ({"kind": "quaternion", "values": [[1.0, 1, 1, 1]]}, "quaternion 1"),
     ],
 )
-def test_what_makes_no_track_says_why(given, named):
+def test_invalid_tracks_are_clear_errors(given, named):
     with pytest.raises(InvalidClipError, match=naming(named)):
         Track(**given)
 
@@ -273,7 +273,7 @@ def test_what_makes_no_track_says_why(given, named):
         ({"start_time": math.inf}, "start_time inf"),
     ],
 )
-def test_what_does_not_fit_a_clip_says_why(given, named):
+def test_invalid_clips_are_clear_errors(given, named):
     clip = walk(0.5)
     with pytest.raises(InvalidClipError, match=naming(named)):
         Clip.build(clip.skeleton, clip.rotations, clip.translations, frame_rate=60, **given)
@@ -458,3 +458,13 @@ def test_a_small_file_that_announces_endless_tracks_asks_for_no_memory():
 def test_a_codec_by_itself_says_that_it_takes_one_root():
     with pytest.raises(UnsupportedClipError, match=naming("root 2 mocpack.encode")):
         parse_codec("keysine").encode(take(["roots"]))
+
+
+def test_a_track_with_a_floor_beside_huge_values_keeps_its_bound():
+    clip = walk(0.2)
+    values = np.zeros((len(clip), 3))
+    values[1:, 0] = np.abs(np.sin(np.arange(1, len(clip))))  # never below 0
+    values[:, 1] = 1e7 + 1e-3 * np.arange(len(clip))  # more than 2^30 steps
+    far = clip.replace(tracks={"far": Track("vec3", values, bound=1e-3)})
+    decoded = mocpack.decode(mocpack.encode(far, "raw")).tracks["far"].values
+    assert np.abs(decoded - values).max() <= 1e-3

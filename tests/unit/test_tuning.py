@@ -36,7 +36,7 @@ def test_answers_go_back_to_the_codec_that_asked():
     assert [t.codec.lam for t in found.trials] == [0.001, 0.004, 0.016, 0.0005]
 
 
-def test_processes_find_what_one_finds():
+def test_several_processes_give_the_result_of_one():
     alone = tune(CLIP, Asker(), Goal("me", size=2000))
     together = tune(CLIP, Asker(), Goal("me", size=2000), jobs=2)
     assert alone == together

@@ -76,7 +76,7 @@ def test_leaving_the_loop_ends_every_process():
             os.kill(pid, 0)
 
 
-def test_it_is_said_which_jobs_were_begun():
+def test_started_jobs_are_reported():
     on_start = []
     results = run_each(act, [("a",), ("b",), ("c",)], workers=1, on_start=on_start.append)
     next(results)

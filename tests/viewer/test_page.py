@@ -382,7 +382,7 @@ def test_damage_inside_a_served_file_costs_only_its_frames(chromium, tmp_path):
         np.testing.assert_allclose(positions(tab), whole[0], atol=CLOSE)
 
 
-def test_every_hard_clip_can_be_dropped_and_stands_where_python_puts_it(own_tab, tmp_path):
+def test_every_hard_clip_can_be_dropped_and_matches_python(own_tab, tmp_path):
     for name, clip in hard_clips().items():
         path = tmp_path / f"{name}.mocp"
         path.write_bytes(mocpack.encode(clip, max_error="5mm", effort="fast"))

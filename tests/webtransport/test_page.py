@@ -119,7 +119,7 @@ def with_long_names(clip):
     return Clip.build(skeleton, clip.rotations, clip.translations, frame_time=clip.frame_time)
 
 
-def test_what_exceeds_a_datagram_goes_by_a_stream(page):
+def test_messages_larger_than_a_datagram_use_a_stream(page):
     with Theatre(["anna"], endpoints=[WebTransportEndpoint], clip=with_long_names(CLIP)) as theatre:
         page.goto(theatre.url)
         page.wait_for_function("() => window.mocpackStage.shown().anna?.number > 60")

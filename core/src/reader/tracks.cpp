@@ -104,7 +104,7 @@ bool read_tracks(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* er
 namespace
 {
 
-const double CLOSE = 1 - 1e-6; // of the bound, since rounding may add the rest
+const double CLOSE = 1 - 1e-6; // fraction of the bound; rounding may add the rest
 const double MAX_TURN_RAD = 100.0, SAMPLE_TOLERANCE = 1e-3, REFERENCE = 32767.0;
 enum TurnForm
 {

@@ -19,7 +19,7 @@ from mocpack.errors import UsageError
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 COMMITTED = CHECKOUT / "benchmarks" / "clips"
-CONTENTS = "clips.csv"  # of COMMITTED: what each file was packed from
+CONTENTS = "clips.csv"  # in COMMITTED: the original of each file
 SUFFIXES = (".bvh", ".amc", ".npz", ".mocp")
 
 

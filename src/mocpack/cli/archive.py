@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from mocpack.cli import files
-from mocpack.cli.notes import describe_archive
+from mocpack.cli.notes import archive_facts
 from mocpack.cli.terminal import print_error, print_json
 from mocpack.corpora import catalog, parts
 from mocpack.corpora.packing import RejectedFile
@@ -96,13 +96,5 @@ def report_archive(
 
 def _archive_facts(output: str) -> dict[str, Any]:
     with open_corpus(output) as made:
-        return {
-            "clips": len(made),
-            "shards": len(made.index.files),
-            "frames": int(made.index.frame_counts.sum()),
-            "seconds": float((made.index.frame_counts * made.index.frame_times).sum()),
-            "skeletons": made.index.skeleton_count,
-            "notes": describe_archive(made),
-            "bytes": made.file_size,
-            "bytes_single": made.bytes_by_part["single_files"],
-        }
+        sizes = {"bytes": made.file_size, "bytes_single": made.bytes_by_part["single_files"]}
+        return {"clips": len(made), **archive_facts(made), **sizes}

@@ -9,7 +9,7 @@ import typer
 
 from mocpack import _api
 from mocpack.cli import files, options
-from mocpack.cli.joint_bounds import find_broken_joint, joint_bound_facts
+from mocpack.cli.joint_bounds import describe_excess, find_broken_joint, joint_bound_facts
 from mocpack.cli.progress import run_with_progress
 from mocpack.cli.reading import Reading
 from mocpack.cli.terminal import print_error, print_json
@@ -67,15 +67,11 @@ def run(
     if broken is not None:
         pass
     elif declared is not None and not comparison.is_within(declared):
-        broken = _describe_broken_bound(
-            packed, declared, (comparison["max_error_mm"] or 0.0) / 1000
-        )
+        measured = format_length((comparison["max_error_mm"] or 0.0) / 1000)
+        broken = describe_excess(packed, "error", format_length(declared), measured)
     elif angle is not None and not comparison.is_within_angle(angle):
-        largest = math.radians(comparison["angle_deg_max"] or 0.0)
-        broken = (
-            f"{packed} declares a maximum angle error of {format_angle(angle)}, but the measured "
-            f"error is {format_angle(largest)}"
-        )
+        measured = format_angle(math.radians(comparison["angle_deg_max"] or 0.0))
+        broken = describe_excess(packed, "angle error", format_angle(angle), measured)
     if as_json:
         pair = {"ok": broken is None, "error": broken, "original": original, "input": packed}
         bound = {
@@ -94,13 +90,6 @@ def run(
         print_error(broken)
         return 1
     return 0
-
-
-def _describe_broken_bound(path: str, declared: float, largest: float) -> str:
-    return (
-        f"{path} declares a maximum error of {format_length(declared)}, but the measured error is "
-        f"{format_length(largest)}"
-    )
 
 
 def _read_declared(data: bytes, clip: str | None) -> Errors:

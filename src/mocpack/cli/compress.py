@@ -30,7 +30,7 @@ from mocpack.errors import MocpackError, name_errors
 from mocpack.io.choice import list_names
 from mocpack.presets import body_size
 from mocpack.registry import AUTO_CODEC
-from mocpack.units import format_angle, format_length, format_size
+from mocpack.units import format_angle, format_length, format_size, to_degrees, to_millimeters
 
 MAX_BODY_SHARE = 0.1  # of the body's size; a larger bound gets a warning
 
@@ -129,12 +129,12 @@ def _compress(
         "ratio": raw / len(data),
         "bits_per_frame": 8 * len(data) / clip.frame_count,
         "preset": target.get("preset"),
-        "bound_mm": _scale(errors.declared, 1000),
-        "max_error_mm": _scale(errors.max, 1000),
+        "bound_mm": to_millimeters(errors.declared),
+        "max_error_mm": to_millimeters(errors.max),
         "joint_bounds": joint_bound_facts(clip.header, errors),
-        "mean_error_mm": _scale(errors.mean, 1000),
-        "angle_bound_deg": _scale(errors.declared_angle, 180 / math.pi),
-        "max_angle_deg": _scale(errors.max_angle, 180 / math.pi),
+        "mean_error_mm": to_millimeters(errors.mean),
+        "angle_bound_deg": to_degrees(errors.declared_angle),
+        "max_angle_deg": to_degrees(errors.max_angle),
     }
 
 
@@ -170,10 +170,6 @@ def _warn_large_bound(clip: AnyClip, bound: float | None) -> str | None:
         return None
     allowed, body = format_length(bound), format_length(size)
     return f"warning: a maximum error of {allowed} is large for a body of {body}; check the unit"
-
-
-def _scale(value: float | None, factor: float) -> float | None:
-    return None if value is None else factor * value
 
 
 def _table(rows: list[dict[str, Any]]) -> Table:

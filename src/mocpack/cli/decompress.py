@@ -19,7 +19,7 @@ from mocpack.cli.batch import (
     status_table,
 )
 from mocpack.cli.inputs import PACKED_EXTENSIONS, find_sources, output_paths
-from mocpack.cli.terminal import print_json
+from mocpack.cli.terminal import print_json, print_note
 from mocpack.clip import Clip
 from mocpack.container import is_packed
 from mocpack.errors import FormatError, HingeWarning, UsageError, name_errors
@@ -134,5 +134,4 @@ def _decompress(
         else:
             _api.write(clip, output, dialect=dialect)
     for one in caught:
-        words = f"{source}: {one.message}"
-        files.stderr().print(words, markup=False, highlight=False, soft_wrap=True)
+        print_note(f"{source}: {one.message}")

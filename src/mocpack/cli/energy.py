@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
@@ -79,18 +79,6 @@ class EnergyOptions:
         names = [text.strip() for text in self.bandwidth.split(",")]
         return {name: parse_bandwidth(name, kilo=kilo) for name in names}
 
-    def powers(self) -> Powers:
-        """Return the powers in watts."""
-        return Powers(self.receive_power / 1000, self.sleep_power / 1000, self.decode_power / 1000)
-
-
-class Powers(NamedTuple):
-    """Power of the network card and of a decoding CPU core, in watts."""
-
-    receiving: float
-    sleeping: float
-    decoding: float
-
 
 def measure_energy(
     data: bytes, frame_count: int, frame_rate: float, options: EnergyOptions
@@ -98,21 +86,22 @@ def measure_energy(
     """Decode a .mocp file of one clip and return the energy for it, in millijoules."""
     seconds = energy_model.decode_seconds(data)
     duration = frame_count / (energy_model.PAPER_FRAME_RATE if options.paper_units else frame_rate)
-    powers, rates = options.powers(), options.bits_per_second()
+    rates = options.bits_per_second()
     return {
         "seconds": duration,
         "decode_ms": 1000 * seconds,
         "decode_ns_per_frame": 1e9 * seconds / frame_count,
-        "decode_mj": 1000 * powers.decoding * seconds,
-        "reception": [_reception(len(data), duration, r, b, powers) for r, b in rates.items()],
+        "decode_mj": options.decode_power * seconds,
+        "reception": [_reception(len(data), duration, r, b, options) for r, b in rates.items()],
     }
 
 
 def _reception(
-    size: int, duration: float, name: str, bandwidth: float, powers: Powers
+    size: int, duration: float, name: str, bandwidth: float, options: EnergyOptions
 ) -> dict[str, Any]:
+    receiving, sleeping = options.receive_power / 1000, options.sleep_power / 1000
     found = energy_model.reception(
-        size, duration, bandwidth, receiving=powers.receiving, sleeping=powers.sleeping
+        size, duration, bandwidth, receiving=receiving, sleeping=sleeping
     )
     return {
         "bandwidth": name,

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from mocpack import _api
+from mocpack.cli.terminal import print_note, stdin_bytes, stdout_bytes
 from mocpack.cli.terminal import stderr as stderr
-from mocpack.cli.terminal import stdin_bytes, stdout_bytes
 from mocpack.cli.terminal import stdout as stdout
 from mocpack.clip import AnyClip
 from mocpack.container import DEFAULT_LIMIT, is_packed
@@ -73,12 +73,9 @@ def list_clips(data: bytes, path: str, *, allow_outside: bool = False) -> list[s
 
 def print_choice(path: str, motions: Sequence[str], verb: str, otherwise: str = "") -> None:
     """Print which motion of a file with several was used, and how to choose another."""
-    stderr().print(
+    print_note(
         f"{path} contains {len(motions)} motions: {list_names(motions)}; {verb} {motions[0]} "
-        f"(choose another with --clip NAME{otherwise})",
-        markup=False,
-        highlight=False,
-        soft_wrap=True,
+        f"(choose another with --clip NAME{otherwise})"
     )
 
 
@@ -123,10 +120,11 @@ def check_output(
 def check_packed_name(path: str, sources: Iterable[str]) -> None:
     """Raise `UsageError` if a .mocp file would get another format's extension, or be an input."""
     check_not_input(path, sources)
-    if _api.is_archive_name(path):
-        raise UsageError(f"{path}: expected a .mocp file; mocpack corpus pack writes archives")
-    if Path(path).suffix.lower() in supported_extensions():
-        raise UsageError(f"{path}: expected a .mocp file; mocpack convert writes other formats")
+    if _api.is_archive_name(path) or Path(path).suffix.lower() in supported_extensions():
+        raise UsageError(
+            f"{path}: expected a .mocp file; mocpack convert writes other formats, mocpack corpus "
+            "pack archives"
+        )
 
 
 def check_extension(path: str) -> None:

@@ -20,7 +20,7 @@ from mocpack.cli.batch import collect_rows
 from mocpack.cli.energy import EnergyOptions, energy_table, measure_energy
 from mocpack.cli.inputs import PACKED_EXTENSIONS, find_sources
 from mocpack.cli.joint_bounds import describe_joint_bounds, joint_bound_facts
-from mocpack.cli.notes import describe_archive, describe_assumptions, join_notes
+from mocpack.cli.notes import archive_facts, describe_assumptions, join_notes
 from mocpack.cli.reading import Reading
 from mocpack.cli.tables import make_fact_table, make_table, scene_table
 from mocpack.cli.terminal import print_json
@@ -105,18 +105,13 @@ def _archive_facts(path: str, clip: str | None) -> dict[str, Any]:
     with open_corpus(path) as found:
         if clip is not None:
             return _clip_facts(found[clip])
-        index = found.index
         return {
             "archive": True,
             "bytes": found.bytes_by_part,
             "clips_inside": len(found),
-            "copies": index.copy_count,
-            "shards": len(index.files),
-            "skeletons": index.skeleton_count,
-            "frames": int(index.frame_counts.sum()),
-            "seconds": float((index.frame_counts * index.frame_times).sum()),
+            "copies": found.index.copy_count,
             "columns": found.columns,
-            "notes": describe_archive(found),
+            **archive_facts(found),
         }
 
 
@@ -217,6 +212,7 @@ def _scene_table(scene: dict[str, Any]) -> Table:
 
 def _clip_facts(motion: _api.Motion) -> dict[str, Any]:
     header, sizes, errors = motion.header, motion.sizes, motion.errors
+    unstored = motion.codec.encoder_params  # a file has none, so their values would be defaults
     try:
         layout, layers = motion.layout(), motion.layers
     except TruncatedError:
@@ -227,7 +223,7 @@ def _clip_facts(motion: _api.Motion) -> dict[str, Any]:
         "format_version": FORMAT_VERSION,
         "codec": motion.codec.codec_id,
         "bitstream_version": motion.bitstream_version,
-        "params": _decoder_params(motion),
+        "params": {k: v for k, v in motion.params.items() if k not in unstored},
         "frames": header.frame_count,
         "frame_rate": header.frame_rate,
         "joints": len(header.skeleton) if isinstance(header, ClipHeader) else None,
@@ -261,12 +257,6 @@ def _clip_facts(motion: _api.Motion) -> dict[str, Any]:
         "layers": _layer_facts(layers),
         "metadata": dict(header.metadata),
     }
-
-
-def _decoder_params(motion: _api.Motion) -> dict[str, Any]:
-    """Return the parameters without those of the encoder, which a file does not store."""
-    hidden = motion.codec.encoder_params
-    return {name: value for name, value in motion.params.items() if name not in hidden}
 
 
 def _layer_facts(layers: Sequence[Layer]) -> list[dict[str, Any]]:
@@ -363,8 +353,7 @@ def _table(facts: dict[str, Any]) -> Table:
         table.add_row(title, text)
     for note in describe_assumptions(facts["metadata"]):
         table.add_row("note", note)
-    given = {name: value for name, value in facts["params"].items() if value is not None}
-    params = ", ".join(f"{name}={value}" for name, value in given.items())
+    params = ", ".join(f"{k}={v}" for k, v in facts["params"].items() if v is not None)
     table.add_row("codec", f"{facts['codec']} {params}".strip())
     size = facts["bytes"]
     rate = 8 * size["file"] / facts["frames"]

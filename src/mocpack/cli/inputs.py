@@ -17,7 +17,7 @@ PACKED_EXTENSIONS = (".mocp",)
 # Extensions of the files that a folder stands for. Skeleton files contain no motion. Tables and
 # pickles can contain anything, so they count only with --robot.
 ROBOT_MOTION_EXTENSIONS = set(supported_extensions()) - {".asf"}
-STATISTICS = {"Mean.npy", "Std.npy"}  # of HumanML3D's features, beside its motions
+STATISTICS = {"Mean.npy", "Std.npy"}  # files of HumanML3D that are not motions
 MOTION_EXTENSIONS = ROBOT_MOTION_EXTENSIONS - {".csv", ".pkl", ".pickle", ".pt", ".motion"}
 
 

@@ -45,6 +45,11 @@ def describe_joint_bounds(group: dict[str, Any], joint_count: int) -> str:
     return f"{', '.join(f'{b} (maximum {e})' for b, e in bounds)}{kept}: {shown}"
 
 
+def describe_excess(path: str, kind: str, bound: str, found: str) -> str:
+    """Describe an error that exceeds the bound that a file declares."""
+    return f"{path} declares a maximum {kind} of {bound}, but the measured error is {found}"
+
+
 def find_broken_joint(path: str, before: Clip, after: Clip, joints: JointErrors) -> str | None:
     """Describe the joint that exceeds its bound most; None if all are within their bounds."""
     names = before.skeleton.names
@@ -52,16 +57,12 @@ def find_broken_joint(path: str, before: Clip, after: Clip, joints: JointErrors)
     excess = found - joints.declared
     worst = int(excess.argmax())
     if excess[worst] > POSITION_SLACK_M:
-        return (
-            f"{path} declares a maximum error of {format_length(joints.declared[worst])} for joint "
-            f"{names[worst]!r}, but the measured error is {format_length(found[worst])}"
-        )
+        bound = f"{format_length(joints.declared[worst])} for joint {names[worst]!r}"
+        return describe_excess(path, "error", bound, format_length(found[worst]))
     limits = np.where(joints.declared_angle > 0, joints.declared_angle, math.inf)
     turned = joint_angles(before, after)
     worst = int((turned - limits).argmax())
     if turned[worst] > limits[worst] * (1 + 1e-6) + ANGLE_SLACK_RAD:
-        return (
-            f"{path} declares a maximum angle error of {format_angle(limits[worst])} for joint "
-            f"{names[worst]!r}, but the measured error is {format_angle(turned[worst])}"
-        )
+        bound = f"{format_angle(limits[worst])} for joint {names[worst]!r}"
+        return describe_excess(path, "angle error", bound, format_angle(turned[worst]))
     return None

@@ -42,6 +42,18 @@ def describe_archive(found: Corpus) -> list[str]:
     return join_notes([{"notes": describe_assumptions(clip)} for clip in clips], "clips")
 
 
+def archive_facts(found: Corpus) -> dict[str, Any]:
+    """Return the counts and notes of an archive, for tables and JSON."""
+    index = found.index
+    return {
+        "shards": len(index.files),
+        "skeletons": index.skeleton_count,
+        "frames": int(index.frame_counts.sum()),
+        "seconds": float((index.frame_counts * index.frame_times).sum()),
+        "notes": describe_archive(found),
+    }
+
+
 def join_notes(rows: Sequence[Mapping[str, Any]], what: str = "files") -> list[str]:
     """Return the notes of several files, each once with the number of its files."""
     counts: dict[str, int] = {}

@@ -90,7 +90,8 @@ def _index_by_name(sources: Sequence[Source]) -> dict[str, str]:
         name = PurePath(source.relative_path).with_suffix("").as_posix()
         if name in found:
             raise UsageError(
-                f"{found[name]} and {source.path} would both become clip {name!r}; rename one"
+                f"{found[name]} and {source.path} would both become clip {name!r}; rename one, or "
+                "name the files by a pattern like 'takes/**/*.bvh'"
             )
         found[name] = source.path
     return found

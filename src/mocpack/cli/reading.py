@@ -10,7 +10,7 @@ from mocpack.cli import options
 
 @dataclass(frozen=True)
 class SourceOptions:
-    """What to read of a motion file, and what it may lack or refer to.
+    """Options for motion files: the clip, missing data and external files.
 
     One option per field, named as in `mocpack.read`.
     """

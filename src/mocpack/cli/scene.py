@@ -63,7 +63,7 @@ def run(
 ) -> int:
     """Compress several motions on one clock into one .mocp file."""
     spec, target = encoding.parse()
-    must_encode = bool(target) or spec != AUTO_CODEC
+    must_encode = bool(target) or spec != AUTO_CODEC or fps is not None
     parts = _find_parts(inputs, source_options)
     files.check_packed_name(output, [part.path for part in parts])
     files.check_output(output, force=force)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from rich.cells import cell_len
 from rich.table import Table
 
+from mocpack.cli.terminal import printable
 from mocpack.units import format_length, format_size
 
 
@@ -17,6 +19,19 @@ def make_table(*columns: str, left: Collection[str] = (), title: str | None = No
         is_left = name in left
         table.add_column(name, justify="left" if is_left else "right", overflow="fold")
     return table
+
+
+def format_columns(columns: Mapping[str, Sequence[str]], left: Collection[str] = ()) -> str:
+    """Return a table as text, like `make_table`, in a hundredth of the time that rich takes."""
+    padded = []
+    for name, values in columns.items():
+        cells = [printable(cell, keep="") for cell in (name, *values)]
+        sizes = [cell_len(cell) for cell in cells]
+        width = max(sizes)
+        blanks = [" " * (width - size) for size in sizes]
+        pairs = zip(cells, blanks, strict=True)
+        padded.append([c + b if name in left else b + c for c, b in pairs])
+    return "\n".join("  ".join(row).rstrip() for row in zip(*padded, strict=True))
 
 
 def make_fact_table(title: str) -> Table:

@@ -51,9 +51,20 @@ def print_json(rows: Sequence[Mapping[str, Any]], *, to_stderr: bool = False) ->
     print(json.dumps(shaped, indent=1), file=sys.stderr if to_stderr else sys.stdout)
 
 
+def print_text(text: str) -> None:
+    """Print lines that fit no terminal's width or are too many for rich, unless quiet."""
+    if not _quiet.get():
+        print(text)
+
+
 def print_error(message: str) -> None:
     """Print an error message to standard error, on one line."""
     print(f"mocpack: {printable(message, keep='')}", file=sys.stderr)
+
+
+def print_note(message: str) -> None:
+    """Print a message that is not an error to standard error, unless --quiet is given."""
+    stderr().print(printable(message), markup=False, highlight=False, soft_wrap=True)
 
 
 def printable(text: str, keep: str = "\n") -> str:

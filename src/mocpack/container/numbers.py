@@ -7,13 +7,12 @@ time. Several codes are tried and the smallest is written. `docs/format.md` spec
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core
-from mocpack.arrays import F64, I32, I64
+from mocpack.arrays import F64, I64
 from mocpack.coding.fields import FieldWriter, deflate
 from mocpack.coding.series import (
     MAX_VALUE,
@@ -22,7 +21,6 @@ from mocpack.coding.series import (
     ColumnGroup,
     encode_series,
 )
-from mocpack.errors import CorruptionError
 
 DOUBLES, FLOATS, DECIMALS, GRID, KNOWN_GRID, HALF_GRID = range(6)
 BRIEF, MAX_BRIEF_DEPTH = (
@@ -123,7 +121,7 @@ def _brief_codes(numbers: I64, form: int) -> Iterator[bytes]:
     if not numbers.any():
         yield b""
     elif not (numbers - numbers[0]).any():
-        yield bytes([form]) + _pack_row(numbers[0])
+        yield bytes([form]) + _pack_integers(numbers[0])
     else:
         for order, base, depths, code in _plain_series(numbers):
             if depths[0] <= MAX_BRIEF_DEPTH:
@@ -151,11 +149,11 @@ def _hold_values(values: F64, step: float) -> F64:
 
 def _integer_codes(numbers: I64, simple: bool) -> Iterator[bytes]:
     """Yield codes of integers (N, K): the first row, then the other rows minus the first."""
-    first, rest = _pack_row(numbers[0]), numbers[1:] - numbers[:1]
+    first, rest = _pack_integers(numbers[0]), numbers[1:] - numbers[:1]
     if not rest.any():
         yield first + bytes([DEFLATED])
         return
-    yield first + bytes([DEFLATED]) + deflate(_pack_varints(np.diff(numbers, axis=0)))
+    yield first + bytes([DEFLATED]) + deflate(_pack_integers(np.diff(numbers, axis=0)))
     if not simple and np.abs(rest).max() <= MAX_VALUE // 2:
         groups = _groups(numbers.shape[1])
         for coder, forecast in SERIES.items():
@@ -170,33 +168,16 @@ def _integer_codes(numbers: I64, simple: bool) -> Iterator[bytes]:
 
 def _plain_series(numbers: I64) -> Iterator[tuple[int, bytes, bytes, bytes]]:
     """Yield (order, base, depths, code) of the residuals of an extrapolation, per order."""
-    rests = numbers.min(initial=1) == 0
     for order in ORDERS:
         base = numbers[0] if order else _typical_row(numbers)
-        less = numbers - base
-        if np.abs(less).max() <= MAX_VALUE and (order != FLOORED or rests):
+        less, floors = numbers - base, np.zeros(0, np.int32)
+        if order == FLOORED:  # for columns that never fall below 0
+            if numbers.min(initial=1) != 0 or np.abs(base).max() > MAX_VALUE:
+                continue
+            floors = np.ascontiguousarray(-base, np.int32)
+        if np.abs(less).max() <= MAX_VALUE:
             rows = np.ascontiguousarray(less, np.int32)
-            yield (
-                order,
-                _pack_row(base),
-                *_core.plain_series_encode(rows, order, _floors(base, order)),
-            )
-
-
-def _floors(base: npt.NDArray[Any], order: int) -> I32:
-    """Return 0 minus the base of each column: the floor of columns that never fall below 0."""
-    if order != FLOORED:
-        return np.zeros(0, np.int32)
-    if np.abs(base).max(initial=0.0) > MAX_VALUE:
-        raise CorruptionError("numbers: the base of a column must be at most 2^30")
-    return np.ascontiguousarray(-base, np.int32)
-
-
-def _pack_row(numbers: I64) -> bytes:
-    out = FieldWriter()
-    for value in numbers:
-        out.signed(int(value))
-    return out.bytes()
+            yield order, _pack_integers(base), *_core.plain_series_encode(rows, order, floors)
 
 
 def _typical_row(numbers: I64) -> I64:
@@ -235,9 +216,9 @@ def _float_code(bits: npt.NDArray[np.unsignedinteger]) -> bytes:
     return deflate(split.T[::-1].tobytes())
 
 
-def _pack_varints(steps: I64) -> bytes:
+def _pack_integers(numbers: I64) -> bytes:
     out = FieldWriter()
-    for value in steps.ravel().tolist():
+    for value in numbers.ravel().tolist():
         out.signed(value)
     return out.bytes()
 

@@ -98,7 +98,7 @@ def pack_parts(
         Called with the number of files packed and the number to pack.
     """
     left = missing_parts(parts, folder)
-    count = _make_counter([len(part.files) for part in left], on_progress)
+    count = make_counter([len(part.files) for part in left], on_progress)
     lost = list(_run_parts(left, folder, engine, count))
     _pack_singly([one for index in lost for one in left[index].split_by_file()], folder, engine)
     for index in lost:
@@ -314,7 +314,7 @@ def _read_ahead(parts: Sequence[Part], folder: str) -> Iterator[PackedPart]:
             yield waiting.popleft().result()
 
 
-def _make_counter(sizes: Sequence[int], on_progress: Callable[[float, int], None]) -> OnProgress:
+def make_counter(sizes: Sequence[int], on_progress: Callable[[float, int], None]) -> OnProgress:
     """Return a progress callback per part that reports the total number of files done."""
     shares, total, done = [0.0] * len(sizes), sum(sizes), 0.0
     on_progress(0.0, total)

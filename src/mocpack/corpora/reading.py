@@ -306,7 +306,7 @@ class Corpus:
 
 
 def _keep(opened: OrderedDict[int, Opened], index: int, one: Opened) -> Opened:
-    """Add what was opened, and remove the oldest beyond MAX_OPEN_CLIPS."""
+    """Add an opened object, and remove the oldest beyond MAX_OPEN_CLIPS."""
     opened[index] = one
     while len(opened) > MAX_OPEN_CLIPS:
         with suppress(KeyError):  # another thread removed it first

@@ -171,7 +171,7 @@ def compute_features(positions: F64) -> F64:
     parts = (
         np.arcsin(np.clip(turns[:, 1:2], -1, 1)),
         rotations.rotate(heading[1:], steps[:, 0])[:, [0, 2]],
-        local[:-1],  # its first joint is the root, of which only the height is not zero
+        local[:-1],  # the first joint is the root; only its height is nonzero
         rotations.as_6d(_bone_rotations(positions, heading))[:-1],
         rotations.rotate(heading[:-1, np.newaxis], steps),
         np.sum(steps[:, FEET] ** 2, axis=-1) < MAX_CONTACT_STEP,

@@ -1,4 +1,4 @@
-"""What a relay logs: one line per error, because any client can cause errors."""
+"""The log of a relay: one line per error, because any client can cause errors."""
 
 from __future__ import annotations
 

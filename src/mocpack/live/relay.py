@@ -437,7 +437,7 @@ class Relay:
 
     async def _serve_watcher(self, connection: Any, stage: str, is_recorder: bool) -> None:
         watcher = _Watcher(connection, stage, is_recorder)
-        # what the system would hold back for a slow receiver is old before it is sent
+        # data buffered by the system for a slow receiver would be outdated when it is sent
         own = connection.transport.get_extra_info("socket")
         if own is not None:
             own.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self.limits.max_backlog_bytes)

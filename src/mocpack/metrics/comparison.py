@@ -15,7 +15,7 @@ from mocpack.units import format_angle, format_length
 MIN_SHOWN = 1e-9  # of any metric; less is rounding of float64, shown as 0
 MAX_WORST = 5  # worst joints and frames to list
 POSITION_SLACK_M = 1e-6  # allowed difference between the arithmetic of decoders
-ANGLE_SLACK_RAD = 1e-9  # likewise
+ANGLE_SLACK_RAD = 1e-9  # the same for angles
 MAX_ADDED_SKATE_CM_S = 0.5  # planted feet may move this much faster than in the source
 
 

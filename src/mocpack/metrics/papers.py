@@ -104,7 +104,7 @@ def e_angle(skeleton: Skeleton, original: F64, decoded: F64) -> float | None:
 
     Parameters
     ----------
-    original, decoded : degrees of freedom (T, C), unwrapped alike
+    original, decoded : degrees of freedom (T, C), unwrapped equally
 
     The mean is over frames and the joints that have rotation channels; None if none has.
     """

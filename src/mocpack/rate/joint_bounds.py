@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -12,12 +13,12 @@ import numpy as np
 from mocpack.arguments import did_you_mean
 from mocpack.arrays import F64
 from mocpack.errors import UsageError
+from mocpack.io.choice import list_names
 from mocpack.skeleton import Skeleton
 from mocpack.units import Angle, Length, parse_length_or_angle
 
 JointErrors = Mapping[str, str | Length | Angle] | Sequence[tuple[str, str | Length | Angle]]
 """A bound by pattern; pairs can give one pattern a length and an angle."""
-MAX_LISTED = 1000  # characters of names in an error
 Patterns = tuple[tuple[str, Length | Angle], ...]
 
 
@@ -71,10 +72,11 @@ def match_joints(patterns: Patterns, skeleton: Skeleton) -> JointBounds:
         joints = [joint for name, joint in names if fnmatchcase(name, pattern)]
         if not joints:
             known = [name for name, _ in names]
-            hint = did_you_mean(pattern.strip("*"), known) or ";"
+            words = re.findall("[A-Z]?[a-z]+", " ".join(known))  # LeftHand is Left and Hand
+            hint = did_you_mean(pattern.strip("*"), known + words) or ";"
             raise UsageError(
-                f"joint_errors: no joint or hinge matches {pattern!r}{hint} the clip has "
-                f"{', '.join(known)[:MAX_LISTED]}"
+                f"joint_errors: no joint or hinge matches {pattern!r}{hint} "
+                f"the clip has {list_names(known)}"
             )
         (bounds.angles if isinstance(bound, Angle) else bounds.errors)[joints] = bound
     return bounds

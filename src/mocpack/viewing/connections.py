@@ -30,7 +30,7 @@ HEAD_TIMEOUT_S = 30.0
 BODY_TIMEOUT_S = 60.0
 MIN_BODY_BYTES_PER_S = 1_000_000  # after BODY_TIMEOUT_S
 SEND_TIMEOUT_S = 60.0
-LINGER_S = 5.0  # reads what a rejected client still sends
+LINGER_S = 5.0  # time to read the remaining data of a rejected client
 _LENGTH = re.compile(r"[0-9]{1,15}")
 _VERSIONS = ("HTTP/1.0", "HTTP/1.1")
 

@@ -175,11 +175,6 @@ def select(
     return Selection(versions, order.index(0), source)
 
 
-def open_motion(path: str, *, clip: str | None = None, **reading: Any) -> ShownMotion:
-    """Read and decode a motion file of any format; of a scene, all clips or the named one."""
-    return _show_motion(path, clip, *_api.read_input(path, clip), **reading)
-
-
 def _show_motion(
     path: str,
     wanted: str | None,

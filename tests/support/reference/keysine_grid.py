@@ -23,7 +23,7 @@ from reference.table_reader import TableReader
 MAX_FINER = 15
 QUIET = 9  # half octaves of 1/32 step
 HALF_STATE = 1 << 31
-# classes, of which the first ask where the prediction stands; and from where on digits are plain
+# number of classes, the first of which use the side of the prediction; first raw digit
 CLASSES, SIDED, FIRST_LEVEL, WIDE_OCTAVE, MOST_WIDTH = 17, 8, 72, 12, 16
 MAX_ERROR_CODE = 1 << 28
 QUICK = Forecast((Predictor(0.99, 3, 2, 4),), 30, 10.0, 0.98)

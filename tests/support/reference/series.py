@@ -85,7 +85,7 @@ class SeriesDecoder:
     Parameters
     ----------
     decode : Decode
-    features : for each column and predictor, what it looks at
+    features : for each column and predictor, its inputs
     forecast : Forecast
     sizes : sequence of int
         Expected error of each column at first, in 1/256; empty where it is not told.

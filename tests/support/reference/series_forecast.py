@@ -111,7 +111,7 @@ class Forecaster:
 
     Parameters
     ----------
-    features : for each column and predictor, what it looks at
+    features : for each column and predictor, its inputs
     forecast : Forecast
     """
 

@@ -40,13 +40,13 @@ def row(codec, clip, size, target="max_error=1mm", failure=""):
     }
 
 
-def test_docs_and_readme_are_what_the_command_makes_of_the_committed_tables(headline):
+def test_docs_and_readme_are_generated_from_the_committed_tables(headline):
     assert headline.PAGE.read_text() == headline.page()
     readme = headline.README.read_text()
     assert readme == headline.with_table(readme)
 
 
-def test_the_page_of_growth_is_what_the_command_makes_of_its_table():
+def test_the_page_of_growth_is_generated_from_its_table():
     growth = script("growth")
     assert (growth.DOCS / "growth.md").read_text() == growth.page()
 

@@ -20,7 +20,7 @@ def whole():
     return module
 
 
-def test_folders_with_files_of_one_name_are_counted_apart_and_a_bad_file_is_said(
+def test_folders_with_equal_file_names_are_counted_separately_and_bad_files_reported(
     whole, tmp_path, monkeypatch, capsys
 ):
     for folder, clip in (("a", walk(0.5)), ("b", jump())):

@@ -240,7 +240,7 @@ def test_columns_that_collide_or_repeat_are_refused(takes, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_cannot_be_packed_is_left_out_and_named(takes, tmp_path):
+def test_files_that_cannot_be_packed_are_skipped_and_named(takes, tmp_path):
     (tmp_path / "bad.bvh").write_text("no motion")
     files = {"a": takes["a"], "bad": tmp_path / "bad.bvh", "gone": tmp_path / "gone.bvh"}
     refused = pack(files, tmp_path / "some.mocps", FAST)

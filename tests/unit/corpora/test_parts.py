@@ -220,7 +220,7 @@ def test_processes_of_this_machine_make_the_same_bytes(takes, tmp_path, one):
     assert joined(plan, folder, tmp_path)[0] == one
 
 
-def test_what_an_engine_loses_once_is_done_again(takes, tmp_path, one):
+def test_a_job_that_an_engine_loses_is_repeated(takes, tmp_path, one):
     plan, folder = PackPlan.make(takes, FAST), str(tmp_path / "parts")
     lost = []
 

@@ -76,7 +76,7 @@ def test_shards_are_all_the_parts_each_once():
             plan.shard(wrong, 7)
 
 
-def test_what_is_read_beside_a_file_is_part_of_its_mark(takes, tmp_path):
+def test_companion_files_are_part_of_the_mark(takes, tmp_path):
     robot = tmp_path / "robot.urdf"
     robot.write_text("one")
     packing = PackOptions(reading={"robot": str(robot)})
@@ -177,7 +177,7 @@ def test_files_that_a_usd_refers_to_are_part_of_its_mark(tmp_path):
     assert len(marks) == 4
 
 
-def test_what_a_robot_includes_is_part_of_the_mark(takes, tmp_path):
+def test_included_files_of_a_robot_are_part_of_the_mark(takes, tmp_path):
     (tmp_path / "robot.xml").write_text('<mujoco><include file="arm.xml"/></mujoco>')
     arm = tmp_path / "arm.xml"
     body = '<mujoco><worldbody><body name="{}"><freejoint/></body></worldbody></mujoco>'

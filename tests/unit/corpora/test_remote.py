@@ -135,7 +135,7 @@ def test_over_http_by_ranges(packed):
         server.server_close()
 
 
-def test_what_is_no_archive_or_not_there_is_said_so(memory):
+def test_missing_files_and_other_files_are_clear_errors(memory):
     memory.pipe_file("/data/no.mocps", b"something else entirely, longer than a footer")
     with pytest.raises(FormatError, match=naming("no.mocps .mocps")):
         open_corpus("memory://data/no.mocps")

@@ -14,7 +14,7 @@ def place(request, tmp_path):
     return str(tmp_path) if request.param == "path" else tmp_path.as_uri()
 
 
-def test_what_is_written_is_read_listed_and_removed(place):
+def test_written_files_are_read_listed_and_removed(place):
     name = storage.join_path(place, "a/b.txt")
     assert not storage.exists(name)
     assert storage.list_files(storage.join_path(place, "a")) == []

@@ -322,7 +322,7 @@ def test_a_stream_continues_where_it_was_stopped(walks, stopped):
     assert second.state_dict()["epoch"] == 1
 
 
-def test_requests_that_make_no_sense_are_said_so(walks, tmp_path):
+def test_invalid_requests_are_reported(walks, tmp_path):
     for options, named in (
         ({"features": ["speed"]}, "'speed' quaternion contacts"),
         ({"seconds": 0}, "seconds 0 1e9"),
@@ -535,7 +535,7 @@ def test_windows_of_humanml3d_are_the_same_from_a_cache_a_stream_and_another_pro
             np.testing.assert_allclose(found, expected[index], atol=2e-5)
 
 
-def test_humanml3d_stands_alone_and_needs_the_joints_of_smpl(bodies, walks):
+def test_humanml3d_must_be_the_only_feature_and_needs_the_joints_of_smpl(bodies, walks):
     with open_corpus(bodies) as corpus:
         for options, named in (
             ({"features": ["humanml3d", "positions"]}, "'humanml3d' positions"),

@@ -187,7 +187,7 @@ def test_errors_are_sentences(changes, named):
 
 
 @pytest.mark.parametrize("joints", [22, 24, 52, 55])
-def test_what_is_written_is_the_same_motion(tmp_path, joints):
+def test_written_files_hold_the_same_motion(tmp_path, joints):
     data = motion(joints=joints, expression=np.ones((5, 3)) / 3)
     mocpack.write(read_bytes(data), tmp_path / "back.npz", dialect="amass")
     given, back = npz.Arrays(data), npz.Arrays((tmp_path / "back.npz").read_bytes())

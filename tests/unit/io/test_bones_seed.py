@@ -98,7 +98,7 @@ def test_rate_and_unit_are_those_that_the_user_names(robot):
         read(robot, quaternion="wxyz")
 
 
-def test_a_motion_is_written_and_round_trips(robot, tmp_path):
+def test_a_written_motion_round_trips(robot, tmp_path):
     clip = read(robot)
     mocpack.write(clip, tmp_path / "back.csv", dialect="bones-seed")
     lines = (tmp_path / "back.csv").read_text().splitlines()

@@ -295,7 +295,7 @@ def test_a_left_handed_source_is_written_as_it_is_inside():
     np.testing.assert_allclose(back.positions(), clip.positions(), atol=1e-6)
 
 
-def test_what_a_c3d_cannot_hold_is_refused(tmp_path):
+def test_clips_that_a_c3d_cannot_hold_are_refused(tmp_path):
     with pytest.raises(MocpackError, match=naming("C3D")):
         mocpack.write(mocpack.testing.walk(0.1), tmp_path / "walk.c3d")
     one = read_bytes(whole_recording(), clip="box")

@@ -248,7 +248,7 @@ def test_a_value_that_jumps_has_its_new_value_at_the_key():
     np.testing.assert_allclose(clip.positions()[:, 0, 0] * 100, expected, atol=1e-5)
 
 
-def test_the_span_of_a_take_is_what_it_says_and_begins_when_it_says():
+def test_the_span_of_a_take_matches_its_times():
     take = Take("a", [{(1, TURN, 2): SWING}], span=(0.2, 0.6))
     clip = read_bytes(binary(scene(arm(), [take])))
     assert clip.frame_count == 13
@@ -315,7 +315,7 @@ def smiling():
     return records
 
 
-def test_what_moves_beside_a_skeleton_is_left_out():
+def test_moving_nodes_outside_the_skeleton_are_ignored():
     models = [*arm(), Model("Camera", kind="Null")]
     layer = {(1, TURN, 2): SWING, (3, MOVE, 0): SWING}
     clip = read_bytes(binary(scene(models, [Take("a", [layer])])))
@@ -476,7 +476,7 @@ def test_a_recording_has_its_own_frames_and_no_others():
 
 
 @pytest.mark.parametrize("name", fbx_takes.takes())
-def test_whatever_places_a_bone_does_so_as_ufbx_has_it(name, tmp_path):
+def test_all_transforms_of_bones_match_ufbx(name, tmp_path):
     data = binary(fbx_takes.takes()[name])
     clip = read_bytes(data)
     assert {"Hips", "Spine", "Neck", "Leg", "Foot"} <= set(clip.skeleton.names)

@@ -76,7 +76,7 @@ def test_the_frame_rate_can_be_set():
 
 
 @pytest.mark.parametrize("name", hard_clips())
-def test_what_we_write_round_trips_to_float32(name):
+def test_written_files_round_trip_to_float32(name):
     clip = hard_clips()[name]
     back = read_bytes(write_bytes(clip, ".glb"))
     assert back.skeleton.names == clip.skeleton.names
@@ -338,7 +338,7 @@ def test_other_versions_are_named():
         (lambda d: d.update(nodes={}), "nodes"),
     ],
 )
-def test_what_contradicts_the_format_is_a_clear_error(change, named):
+def test_invalid_fields_are_a_clear_error(change, named):
     made = slide()
     change(made.document)
     with pytest.raises(FormatError, match=naming(named)):

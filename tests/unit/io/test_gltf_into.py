@@ -150,7 +150,7 @@ def test_human_bones_are_known_by_the_names_of_several_programs(name):
     np.testing.assert_allclose(back.positions()[:, hips], clip.positions()[:, 0], atol=1e-5)
 
 
-def test_expressions_are_written_and_round_trip():
+def test_written_expressions_round_trip():
     clip = walk(0.3)
     values = np.linspace(0, 1, clip.frame_count)
     names = ("expression.happy", "expression.of my own")

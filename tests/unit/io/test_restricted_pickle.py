@@ -73,7 +73,7 @@ HOSTILE = {
     "a command": pickle.dumps(Command()),
     "an evaluation": pickle.dumps({"dof_pos": Evaluation()}),
     "getattr": pickle.dumps(Getter()),
-    "a class of ours": pickle.dumps(Command, 4),
+    "a class of this module": pickle.dumps(Command, 4),
     "numpy.load by its path": b"cnumpy\nload\n(S'/etc/passwd'\ntR.",
     "runstring": b"cnumpy.testing._private.utils\nrunstring\n(S'print(1)'\n}tR.",
     "an old instance": b"(S'id'\nios\nsystem\n.",

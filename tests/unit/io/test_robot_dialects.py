@@ -244,7 +244,7 @@ def test_a_codec_that_leaves_the_hinges_warns_and_the_file_is_on_them(clip):
     np.testing.assert_allclose(places, poses(straight)[0], atol=1e-5)
 
 
-def test_what_no_robot_is_cannot_be_written_for_one(tmp_path):
+def test_clips_of_other_bodies_cannot_be_written_as_robot_motions(tmp_path):
     with pytest.raises(UnsupportedClipError, match=naming("hinges")):
         mocpack.write(walk(0.1), tmp_path / "a.npz", dialect="mjlab")
     with pytest.raises(UnsupportedClipError, match=naming("hinges")):

@@ -190,7 +190,7 @@ def rest_clip(robot):
     return clip_from_qpos(robot, numbers, 50.0, source="test")
 
 
-def test_full_turns_that_cannot_be_kept_are_said_in_the_metadata(arm):
+def test_full_turns_that_cannot_be_kept_are_stated_in_the_metadata(arm):
     angles = np.array([[0.5, 7.0, 0.1], [0.5, 7.1, 0.1]])  # the shoulder is a wheel
     clip = mocpack.read_data(table(rows(angles)), name="a.csv", robot=arm)
     assert clip.metadata["full_turns_dropped"] == ["shoulder"]
@@ -321,7 +321,7 @@ def robot_from(tmp_path, text, name="robot.urdf"):
     return read_robot(path)
 
 
-def test_meshes_and_what_simulators_add_to_a_urdf_are_overlooked(tmp_path):
+def test_meshes_and_simulator_elements_of_a_urdf_are_ignored(tmp_path):
     shape = (
         '<visual><origin rpy="9 9 9"/><geometry><mesh filename="package://arm/nowhere.stl"/>'
         '</geometry></visual><collision><geometry><box size="1 1 1"/></geometry></collision>'
@@ -359,7 +359,7 @@ def test_a_urdf_joint_without_axis_turns_about_x_and_one_without_limit_has_none(
     np.testing.assert_array_equal(robot.hinges.limits[0], [-np.inf, np.inf])
 
 
-def test_a_continuous_joint_has_no_limits_whatever_the_file_says(tmp_path):
+def test_a_continuous_joint_has_no_limits_even_if_the_file_states_some(tmp_path):
     wheel = '<axis xyz="0 0 -1"/><limit lower="-1" upper="1" effort="9" velocity="9"/>'
     robot = robot_from(tmp_path, ARM.replace('<axis xyz="0 0 -1"/>', wheel))
     np.testing.assert_array_equal(robot.hinges.limits[1], [-np.inf, np.inf])

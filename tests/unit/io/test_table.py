@@ -53,7 +53,7 @@ def test_kinds_that_are_not_read_come_with_the_nearest_way(tmp_path, name, data,
         read_file(tmp_path / name)
 
 
-def test_what_a_format_does_not_take_is_refused(tmp_path):
+def test_options_that_a_format_does_not_support_are_refused(tmp_path):
     write_file(walk(0.1), tmp_path / "clip.bvh")
     for option, named in (
         ({"clip": "run"}, "clip.bvh BVH"),
@@ -183,7 +183,7 @@ def test_files_that_belong_together_are_put_in_place_together(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["a"]
 
 
-def test_writing_what_was_read_changes_no_number(tmp_path):
+def test_writing_a_clip_that_was_read_changes_no_number(tmp_path):
     write_file(walk(0.1), tmp_path / "a.bvh")
     write_file(read_file(tmp_path / "a.bvh"), tmp_path / "b.bvh")
     a, b = read_file(tmp_path / "a.bvh"), read_file(tmp_path / "b.bvh")
@@ -191,7 +191,7 @@ def test_writing_what_was_read_changes_no_number(tmp_path):
 
 
 @pytest.mark.parametrize("extension", [".bvh", ".amc"])
-def test_what_would_change_a_pose_or_its_time_is_never_left_out(extension):
+def test_conversions_that_would_change_poses_or_times_are_refused(extension):
     for feature, named in (("scales", "scales"), ("times", "--fps")):
         with pytest.raises(UnsupportedClipError, match=naming(named)):
             write_bytes(take([feature]), extension)

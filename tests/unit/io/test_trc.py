@@ -58,7 +58,7 @@ def test_a_count_of_frames_that_is_wrong_is_noted():
     assert clip.metadata["declared_frames"] == "652"
 
 
-def test_what_is_written_reads_back_as_the_same_numbers():
+def test_written_numbers_are_read_back_exactly():
     clip = markers()
     back = read_bytes(write_bytes(clip, ".trc"))
     assert back.skeleton.names == clip.skeleton.names

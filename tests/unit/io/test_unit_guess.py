@@ -50,7 +50,7 @@ def test_a_point_has_no_size_to_guess_from():
     assert guess_unit(Tree([-1], [[0, 0, 0]], [], [], [()])) == (1.0, "m")
 
 
-def test_where_the_body_stands_is_not_a_bone():
+def test_the_position_of_the_root_is_not_a_bone():
     tree = tree_of(humanoid(), 100.0)
     far = Tree(
         [-1, *(p + 1 for p in tree.parents)],

@@ -57,7 +57,7 @@ def test_a_clip_round_trips_and_matches_usd(ending):
         np.testing.assert_allclose(posed, clip.positions(), atol=2e-6)
 
 
-def test_what_was_read_is_written_with_the_same_numbers():
+def test_clips_are_written_with_the_numbers_that_were_read():
     once = read_bytes(write_bytes(walk(0.2), ".usdc"))
     twice = read_bytes(write_bytes(once, ".usdc"))
     assert once.header == twice.header
@@ -250,7 +250,7 @@ def test_files_elsewhere_and_those_that_are_missing_are_refused(tmp_path, asset,
         ('"hip/knee/foot"]', '"hip/knee/foot", "x"]', "4 3 bind"),
     ],
 )
-def test_what_cannot_be_is_a_clear_error(before, after, named):
+def test_impossible_values_are_a_clear_error(before, after, named):
     assert before in BY_HAND
     with pytest.raises(CorruptionError, match=naming(named)):
         read_bytes(BY_HAND.replace(before, after, 1).encode())

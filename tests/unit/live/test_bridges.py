@@ -48,7 +48,7 @@ def test_json_round_trips():
     "message",
     ["", "{", "3", "{}", '{"skeleton": 3}', '{"skeleton": {"names": ["a"], "parents": [0]}}'],
 )
-def test_what_is_no_skeleton_is_a_format_error(message):
+def test_an_invalid_skeleton_is_a_format_error(message):
     with pytest.raises(FormatError):
         read_header(message)
 
@@ -56,7 +56,7 @@ def test_what_is_no_skeleton_is_a_format_error(message):
 @pytest.mark.parametrize(
     "message", ["[]", "{}", '{"time": 0, "rotations": [[0,0,0,1]], "translations": []}']
 )
-def test_what_is_no_frame_is_a_format_error(message):
+def test_an_invalid_frame_is_a_format_error(message):
     with pytest.raises(FormatError):
         read_frame(message, WALK.header)
 

@@ -164,7 +164,7 @@ def test_a_watcher_that_loses_frames_gets_them_repeated_unless_it_waits(wire, pa
     assert [row[0] for row in rows] == list(range(repeated + 1))
 
 
-def test_what_comes_late_to_the_relay_goes_on_to_watchers(wire):
+def test_late_packets_are_relayed_to_watchers(wire):
     wire.come("w", "/stage", "watch")
     wire.come("a", "/stage/anna", "send")
     sender, made = packets()
@@ -318,7 +318,7 @@ def test_a_hello_that_is_none_ends_a_performance(wire, hello):
         b"\x00" * 1400,
     ],
 )
-def test_what_watchers_say_does_no_harm(wire, told):
+def test_messages_of_watchers_do_no_harm(wire, told):
     wire.come("w", "/stage", "watch")
     assert wire.say("w", told) == []
     assert len(wire.endpoint) == 1
@@ -525,7 +525,7 @@ def test_a_leap_in_numbers_or_times_costs_a_receiver_nothing(bounded_memory, fra
             assert player.at(at + 0.05) is not None
 
 
-def test_a_player_keeps_a_bounded_number_of_poses_whatever_their_times():
+def test_a_player_keeps_a_bounded_number_of_poses_for_any_times():
     sender = Sender(CLIP.header, 0.005, keyframe_interval=1)
     player = Player(Receiver(sender.hello))
     poses = player.receive(sender.send(CLIP.rotations[0], CLIP.translations[0]), 0.0)
@@ -645,7 +645,7 @@ def test_straight_udp_answers_the_sender_alone_and_by_no_more_than_it_sends():
                 await asyncio.sleep(0.01)
             assert (await coming).kind == "join"
             for t, data in enumerate(made):
-                if t != 3:  # one is missing, so that reports go out as often as they may
+                if t != 3:  # a missing frame, so that reports are sent at the maximum rate
                     sent += one.sendto(data, address)
                 for junk in (b"", b"x", made[0], data[:-1] + b"\x00"):
                     other.sendto(junk, address)

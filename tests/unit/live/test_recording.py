@@ -30,7 +30,7 @@ def leaping(numbers):
     )
 
 
-def test_what_was_not_received_is_marked_in_a_recording():
+def test_missing_frames_are_marked_in_a_recording():
     sender, packets = stream(keyframe_interval=40)
     (clip,) = decode_clips(sender.hello, packets[:50] + packets[60:])
     assert np.flatnonzero(~clip.take_data.valid.all(1)).tolist() == list(range(50, 80))
@@ -114,7 +114,7 @@ def test_a_truncated_or_damaged_spool_gives_its_complete_packets(spool):
 
 
 @pytest.mark.parametrize("size", [0, 3, 4, 11, 40])
-def test_what_is_no_spool_is_a_format_error(spool, size):
+def test_an_invalid_spool_is_a_format_error(spool, size):
     path = spool[0]
     path.write_bytes(path.read_bytes()[:size])
     with pytest.raises(FormatError):

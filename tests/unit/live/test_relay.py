@@ -520,7 +520,7 @@ def test_a_client_that_leaves_before_acceptance_causes_no_message(caplog):
     assert not caplog.records
 
 
-def test_text_of_a_performer_counts_as_what_it_sends():
+def test_text_messages_of_a_performer_count_against_its_limit():
     async def play(relay):
         words = ["mocpack.live.2", "role.send"]
         address = f"{relay.url}/stage/anna"
@@ -626,7 +626,7 @@ def test_a_performer_reconnects_after_a_lost_connection():
     run(play)
 
 
-def test_straight_over_udp_poses_arrive_and_reports_round_trip():
+def test_direct_udp_delivers_poses_and_reports():
     async def play():
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
             probe.bind(("127.0.0.1", 0))

@@ -99,7 +99,7 @@ def test_a_jump_becomes_a_keyframe():
     assert rotations.angle_between(pose.rotations, turned).max() < 0.4
 
 
-def test_what_is_no_pose_is_refused_and_the_stream_goes_on():
+def test_an_invalid_pose_is_refused_and_the_stream_continues():
     sender = Sender(Hello(WALK.header, 0.005, 7))
     receiver = Receiver(sender.hello)
     receiver.receive(sender.send(WALK.rotations[0], WALK.translations[0]))
@@ -262,7 +262,7 @@ def test_an_extrapolated_pose_continues_the_motion_and_is_marked():
     assert error_of(clip, [predict]) < error_of(clip, [held], [61])
 
 
-def test_the_bound_can_change_where_a_frame_stands_by_itself():
+def test_the_bound_can_change_at_keyframes():
     clip = load_clip("cmu/49_02", COMMITTED).frames(200, 440)
     sender = Sender(Hello(clip.header, 0.005, 7))
     receiver = Receiver(sender.hello)
@@ -377,7 +377,7 @@ def test_nothing_is_repeated_for_a_receiver_that_waits_for_retransmissions():
 
 
 @pytest.mark.parametrize(("kbits", "repeat"), [(50, (5,)), (60, (3, 5)), (80, (1, 2, 3, 4, 5))])
-def test_repeats_take_what_the_bit_rate_leaves_and_coarsen_no_frame(kbits, repeat):
+def test_repeats_use_the_remaining_bit_rate_and_coarsen_no_frame(kbits, repeat):
     clip = load_clip("cmu/79_17", COMMITTED).frames(0, 600)  # 44 kbit/s without repeats
     sender = Sender(clip.header, rate_control=RateControl(1000 * kbits), repeat=(1, 2, 3))
     size = 0

@@ -122,7 +122,7 @@ def test_e_angle_uses_the_channels_of_the_original(arm):
     assert found["e_angle_deg"] == pytest.approx(60 / 2)
 
 
-def test_what_the_channels_cannot_say_has_no_e_angle(arm):
+def test_clips_that_channels_cannot_express_have_no_e_angle(arm):
     stiff = Skeleton(
         ("root", "hand"), (-1, 0), [[0, 0, 0], [0.4, 0, 0]], channels=(("Zrotation",), ())
     )

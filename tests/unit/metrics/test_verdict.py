@@ -30,12 +30,12 @@ def test_the_verdict_says_whether_the_bound_is_kept():
     assert [found.is_within(mm / 1000) for mm in (2, 3, 4)] == [False, True, True]
 
 
-def test_feet_that_stand_as_before_are_said_to():
+def test_the_verdict_reports_unchanged_feet():
     words = mocpack.compare(STILL, STILL).verdict()
     assert names(words, "feet 0 cm/s")
 
 
-def test_feet_that_slide_are_said_to():
+def test_the_verdict_reports_sliding_feet():
     sliding = STILL.translations.copy()
     sliding[:, 0, 0] += 0.05 * STILL.frame_time * np.arange(STILL.frame_count)  # 5 cm/s
     decoded = mocpack.Clip(STILL.header, STILL.rotations, sliding)
@@ -43,7 +43,7 @@ def test_feet_that_slide_are_said_to():
     assert names(words, "feet 5 cm/s 0")
 
 
-def test_where_no_foot_is_planted_nothing_is_said_of_feet():
+def test_without_planted_feet_the_verdict_omits_feet():
     assert "feet" not in mocpack.compare(CLIP, moved(3)).verdict()
 
 

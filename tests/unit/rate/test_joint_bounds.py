@@ -119,7 +119,7 @@ def test_layers_keep_joint_bounds():
         ({"joint_errors": ["Head"]}, "Head"),
     ],
 )
-def test_what_makes_no_sense_is_a_usage_error(target, named):
+def test_invalid_arguments_are_usage_errors(target, named):
     with pytest.raises(UsageError, match=naming(named)):
         mocpack.encode(CLIP, **target)
 

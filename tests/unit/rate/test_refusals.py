@@ -111,7 +111,7 @@ def test_keysine_keeps_a_bound_on_angles_on_long_chains(length, bound, angle):
     assert largest_angle(clip, back) <= angle
 
 
-def test_what_keysine_cannot_keep_is_packed_losslessly_unless_it_is_named():
+def test_auto_uses_lossless_if_keysine_cannot_keep_the_bound():
     clip = bending_chain(4, 8, 3000.0, size=2.0)
     made = _api.encode_measured(clip, max_error="0.0001um", effort="fast")
     assert (made.codec.codec_id, made.errors.declared) == ("lossless", pytest.approx(1e-10))

@@ -271,9 +271,11 @@ void take_out_along(const double* frame, const double* axis, int from, const Cos
 
 // Computes, for skeletons with hinges, how far a small rotation or displacement of each joint moves its
 // descendants at the mean pose, after the descendants have compensated what they can.
-void fill_hinged_inertia(const Plan& plan, double* work)
+void fill_hinged_inertia(const Plan& plan)
 {
 	const mocpack_Skeleton& s = *plan.skeleton;
+	static_assert(2 * sizeof(Track) >= 43 * sizeof(double), "costs and the mean pose fit where tracks follow");
+	double* work = reinterpret_cast<double*>(plan.tracks);
 	MeanPose pose(plan, work + 36 * s.joint_count);
 	size_t end = s.end_count;
 	for (size_t i = 0; i < 36 * s.joint_count; ++i)
@@ -439,8 +441,8 @@ void add_rotation(Plan* plan, size_t j, int32_t parent_track, const JointHinges&
 	add_track(plan, track);
 }
 
-// Lays out the arrays of a plan and what building it takes: returns work of (J, 43), then `tracks` (J).
-double* lay_out(Plan* plan, size_t joints, Arena* arena, int32_t** tracks)
+// Lays out the arrays of a plan, and returns what building it takes: the track of each joint (J).
+int32_t* lay_out(Plan* plan, size_t joints, Arena* arena)
 {
 	plan->still = arena->allocate<double>(7 * joints);
 	plan->carried_offset = arena->allocate<double>(3 * joints);
@@ -451,8 +453,7 @@ double* lay_out(Plan* plan, size_t joints, Arena* arena, int32_t** tracks)
 	plan->hinges = arena->allocate<JointHinges>(joints);
 	plan->descendants = arena->allocate<int32_t>(joints);
 	plan->carrier = arena->allocate<int32_t>(joints);
-	*tracks = arena->allocate<int32_t>(joints);
-	return arena->allocate<double>(43 * joints);
+	return arena->allocate<int32_t>(joints);
 }
 
 } // namespace
@@ -461,8 +462,7 @@ size_t plan_size(size_t joints)
 {
 	Arena arena(nullptr);
 	Plan plan;
-	int32_t* tracks;
-	lay_out(&plan, joints, &arena, &tracks);
+	lay_out(&plan, joints, &arena);
 	return arena.used();
 }
 
@@ -470,8 +470,7 @@ bool build_plan(Plan* plan, void* memory, mocpack_Fault* fault)
 {
 	size_t joints = plan->skeleton->joint_count;
 	Arena arena(memory);
-	int32_t* rotation_track; // of each joint or its nearest ancestor
-	double* work = lay_out(plan, joints, &arena, &rotation_track);
+	int32_t* rotation_track = lay_out(plan, joints, &arena); // of each joint or its nearest ancestor
 	plan->track_count = plan->channel_count = 0;
 	HingeCursor hinges(*plan->skeleton);
 	for (size_t j = 0; j < joints; ++j)
@@ -482,7 +481,7 @@ bool build_plan(Plan* plan, void* memory, mocpack_Fault* fault)
 	count_descendants(*plan);
 	fill_carried(*plan);
 	if (plan->skeleton->hinge_count)
-		fill_hinged_inertia(*plan, work);
+		fill_hinged_inertia(*plan);
 	else
 		fill_inertia(*plan);
 	for (size_t j = 0; j < joints; ++j)

@@ -25,13 +25,17 @@ inline void diagonalize(double* a, double* v)
 	const double negligible = 1e-16; // part of the diagonal, which rounding hides
 	for (int i = 0; i < 9; ++i)
 		v[i] = i % 4 ? 0 : 1;
-	for (int sweep = 0; sweep < 12; ++sweep)
+	bool rotated = true;
+	for (int sweep = 0; sweep < 12 && rotated; ++sweep)
+	{
+		rotated = false;
 		for (int p = 0; p < 2; ++p)
 			for (int q = p + 1; q < 3; ++q)
 			{
 				double apq = a[3 * p + q];
 				if (std::fabs(apq) <= negligible * (a[4 * p] + a[4 * q]))
 					continue;
+				rotated = true;
 				double theta = 0.5 * (a[4 * q] - a[4 * p]) / apq;
 				double t = (theta < 0 ? -1.0 : 1.0) / (std::fabs(theta) + std::sqrt(theta * theta + 1.0));
 				double c = 1.0 / std::sqrt(t * t + 1.0), s = t * c;
@@ -51,6 +55,7 @@ inline void diagonalize(double* a, double* v)
 					v[3 * k + p] = c * x - s * y, v[3 * k + q] = s * x + c * y;
 				}
 			}
+	}
 }
 
 // Computes the inverse square root of a symmetric positive matrix.
@@ -60,12 +65,14 @@ inline void inverse_square_root(const double* m, double* root)
 	for (int i = 0; i < 9; ++i)
 		a[i] = m[i];
 	diagonalize(a, v);
+	const double roots[3] = {std::sqrt(a[0]), std::sqrt(a[4]), std::sqrt(a[8])};
 	for (int r = 0; r < 3; ++r)
-		for (int c = 0; c < 3; ++c)
+		for (int c = 0; c <= r; ++c)
 		{
-			root[3 * r + c] = 0;
+			double sum = 0;
 			for (int k = 0; k < 3; ++k)
-				root[3 * r + c] += v[3 * r + k] * v[3 * c + k] / std::sqrt(a[4 * k]);
+				sum += v[3 * r + k] * v[3 * c + k] / roots[k];
+			root[3 * r + c] = root[3 * c + r] = sum;
 		}
 }
 

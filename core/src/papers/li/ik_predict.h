@@ -36,7 +36,7 @@ extern "C"
 		double damping;				  // of the pseudo-inverse, relative to its trace
 		double rounding;			  // of the encoder: from which part of a step on it rounds up
 		int compensate;				  // whether the encoder aims bones from their decoded places
-		int extrapolate;			  // whether a chain's end is expected to move on as it did
+		int extrapolate;			  // whether the end of a chain is predicted to keep its velocity
 	} mocpack_Limbs;
 
 	/* Prediction by inverse kinematics, frame by frame; encoder and decoder keep the same state.

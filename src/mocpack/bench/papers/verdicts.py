@@ -34,14 +34,14 @@ FORMULA = "formula"
 
 @dataclass(frozen=True)
 class Line:
-    """One printed figure beside ours.
+    """One printed figure and ours.
 
     Attributes
     ----------
     where : str
         Table, figure or section of the paper.
     claim : str
-        What the figure belongs to. Lines of one claim are one row of the page.
+        The claim that the figure belongs to. Lines of one claim are one row of the page.
     what : str
         Which figure of the claim: "09_01 at 1.4 cm".
     printed, literal, ours : str
@@ -76,7 +76,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Timing:
-    """A printed time beside ours; other hardware, so without a verdict."""
+    """A printed time and ours, without a verdict, because the hardware differs."""
 
     where: str
     claim: str
@@ -161,7 +161,7 @@ def judge_claim(
 def note_formula(
     where: str, claim: str, what: str, printed: str, by_formula: str, real: str = NONE
 ) -> Line:
-    """Return the line of a figure that is arithmetic and no measurement, beside the real one."""
+    """Return the line of a computed figure, with the measured one."""
     return Line(where, claim, what, printed, by_formula, real, "not measured", FORMULA)
 
 

@@ -92,8 +92,8 @@ def write_report(
 
 
 def _drawing(figure: Figure, out: Path, name: str) -> str:
-    """Write a picture as PNG and SVG; return it as the page holds it, its words as text."""
-    matplotlib = require("matplotlib", extra="bench", purpose="drawing what was measured")
+    """Write a plot as PNG and SVG; return the SVG for the page, with text as text."""
+    matplotlib = require("matplotlib", extra="bench", purpose="plots of the bench")
     figure.savefig(out / f"{name}.png", dpi=110)
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
         figure.savefig(out / f"{name}.svg", metadata=PLAIN)
@@ -124,7 +124,7 @@ def metric_label(key: str) -> str:
 def make_figures(
     rows: Sequence[Row], labels: Mapping[str, str]
 ) -> dict[str, tuple[str, Figure | str]]:
-    """Return every picture by file name, with its title; in place of one, why it is not there."""
+    """Return title and figure of every plot by file name, or the reason why there is no figure."""
     good = [r for r in rows if r.get("failure") is None]
     figures: dict[str, tuple[str, Figure | str]] = {}
     for metric, label in labels.items():
@@ -136,10 +136,6 @@ def make_figures(
     figures["size"] = (
         "Size at equal target",
         plots.size_bars(rows) if sized else _why_not(good, "no target was set (--target)"),
-    )
-    figures["bytes"] = (
-        "Where the bytes went",
-        plots.byte_parts(rows) if good else _why_not(good, ""),
     )
     return figures
 
@@ -232,7 +228,7 @@ def _cell(value: Any) -> str:
 
 
 def _number(value: float) -> str:
-    """Return a number of four digits, without an exponent; what is rounding is 0.
+    """Return a number with four digits, without an exponent; rounding errors become 0.
 
     >>> _number(0.81491), _number(12345.678), _number(1.2e-13)
     ('0.8149', '12,346', '0')

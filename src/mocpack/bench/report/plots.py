@@ -1,4 +1,4 @@
-"""The bench's pictures, each a matplotlib figure made from rows and nothing else."""
+"""The plots of the bench, as matplotlib figures made from rows."""
 
 from __future__ import annotations
 
@@ -26,20 +26,13 @@ PALETTE = (
     "#8a5a44",
     "#d6498f",
 )
-EXACT = 1e-6  # millimeters, or of any unit: below it is rounding, not error
-MAX_FOLDS = 300.0  # of an axis that has ticks at 2 and 5 too
-PART_COLORS = {
-    "samples": "#2563a8",
-    "model": "#d08700",
-    "index": "#8e44ad",
-    "skeleton": "#2a8f57",
-    "metadata": "#999999",
-}
+EXACT = 1e-6  # in any unit; smaller errors are rounding
+MAX_FOLDS = 300.0  # maximum range of an axis with ticks at 2 and 5
 
 
 def new_figure(width: float, height: float) -> Figure:
     """Return an empty figure of that size in inches."""
-    figures = require("matplotlib.figure", extra="bench", purpose="drawing what was measured")
+    figures = require("matplotlib.figure", extra="bench", purpose="plots of the bench")
     figure: Figure = figures.Figure(figsize=(width, height), layout="constrained")
     return figure
 
@@ -50,7 +43,7 @@ def color_of(codecs: Sequence[str], codec: str) -> str:
 
 
 def target_words(target: str | None) -> str:
-    """Return a target as people write it: ``max_error=5mm`` is "≤ 5 mm".
+    """Format a target: ``max_error=5mm`` is "≤ 5 mm".
 
     >>> target_words("max_error=5mm"), target_words("ratio=20")
     ('≤ 5 mm', '20 : 1')
@@ -62,8 +55,8 @@ def target_words(target: str | None) -> str:
 
 
 def plain_numbers(axis: Any, *, logarithmic: bool = False) -> None:
-    """Give an axis ticks that people write: 0.5, 20, 1,000, and none in powers of ten."""
-    tickers = require("matplotlib.ticker", extra="bench", purpose="drawing what was measured")
+    """Give an axis plain ticks such as 0.5, 20 and 1,000, without powers of ten."""
+    tickers = require("matplotlib.ticker", extra="bench", purpose="plots of the bench")
     if logarithmic:
         low, high = axis.get_view_interval()
         subs = (1.0, 2.0, 5.0) if high / low < MAX_FOLDS else (1.0,)
@@ -84,7 +77,7 @@ def tick_words(value: float) -> str:
 
 
 def failed_words(rows: Sequence[Row], codec: str) -> str:
-    """Return on how many rows a codec failed, as a legend says it; nothing if on none."""
+    """Return the number of rows on which a codec failed for a legend, or ""."""
     mine = [r for r in rows if r["codec"] == codec]
     failed = len(mine) - len(_good(mine))
     return f" (failed {failed} of {len(mine)})" if failed else ""
@@ -124,7 +117,7 @@ def rate_distortion(rows: Sequence[Row], metric: str, label: str) -> Figure:
 
 
 def size_bars(rows: Sequence[Row]) -> Figure:
-    """Mean bits per frame of each codec at each target, side by side; failures have a place too."""
+    """Mean bits per frame of each codec at each target, including failures."""
     codecs, good = _codecs(rows), _good(rows)
     bars = []
     for target in dict.fromkeys(r["target"] for r in rows if r.get("target")):
@@ -151,32 +144,6 @@ def size_bars(rows: Sequence[Row]) -> Figure:
     return figure
 
 
-def byte_parts(rows: Sequence[Row]) -> Figure:
-    """Where the bytes went: skeleton, metadata, index, model, and the rest of the payload."""
-    good = list(_good(rows))
-    groups = list(dict.fromkeys((r["codec"], r["target"]) for r in rows))
-    figure = new_figure(8, 0.8 + 0.3 * max(1, len(groups)))
-    axes = figure.add_subplot()
-    left = np.zeros(len(groups))
-    names = [
-        f"{codec}  {target_words(target)}"
-        + failed_words([r for r in rows if r["target"] == target], codec)
-        for codec, target in groups
-    ]
-    for part, color in PART_COLORS.items():
-        widths = np.array([_mean_part(good, group, part) for group in groups])
-        axes.barh(names, widths, left=left, color=color, label=part)
-        left += widths
-    axes.invert_yaxis()
-    axes.margins(y=0.01)
-    axes.set(xlabel="bytes of the file, mean over clips")
-    plain_numbers(axes.xaxis)
-    axes.tick_params(axis="y", labelsize=9)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(fontsize=9)
-    return figure
-
-
 def _codecs(rows: Sequence[Row]) -> list[str]:
     return list(dict.fromkeys(r["codec"] for r in rows))
 
@@ -196,14 +163,3 @@ def _mean_points(rows: Sequence[Row], codec: str, metric: str) -> tuple[list[flo
         points.append((float(rate), float(error)))
     points.sort()
     return [p[0] for p in points], [p[1] for p in points]
-
-
-def _mean_part(rows: Sequence[Row], group: tuple[str, str | None], part: str) -> float:
-    mine = [r for r in rows if (r["codec"], r["target"]) == group]
-    if not mine:
-        return 0.0
-    if part == "samples":
-        return float(
-            np.mean([r["payload_bytes"] - r["index_bytes"] - r["model_bytes"] for r in mine])
-        )
-    return float(np.mean([r[f"{part}_bytes"] for r in mine]))

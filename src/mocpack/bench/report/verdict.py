@@ -14,7 +14,7 @@ MAX_NAMES = 40  # of clips in a sentence
 
 
 def verdict(rows: Sequence[Row]) -> list[str]:
-    """Return who is smallest at each target and by how much, then what failed or is not compared.
+    """Return the smallest codec at each target with its margin, then failures.
 
     Sizes are geometric means over the clips that every codec in the comparison has packed.
     """
@@ -32,7 +32,7 @@ def verdict(rows: Sequence[Row]) -> list[str]:
 
 
 def _at(rows: Sequence[Row], target: str) -> str:
-    """Say who is smallest at one target."""
+    """Describe the smallest codec at one target."""
     sizes = {(r["codec"], r["clip"]): r for r in rows if r.get("target") == target}
     packed = {key: r["file_bytes"] for key, r in sizes.items() if r.get("failure") is None}
     codecs = list(dict.fromkeys(codec for codec, _ in packed))
@@ -60,7 +60,7 @@ def _at(rows: Sequence[Row], target: str) -> str:
 
 
 def _counted(rows: Sequence[Row]) -> str:
-    """Say which clips the means include: those that every codec packed at every target."""
+    """Describe the clips in the means: those that every codec packed at every target."""
     clips = list(dict.fromkeys(r["clip"] for r in rows))
     failed = {r["clip"] for r in rows if r.get("failure") is not None}
     counted = [clip for clip in clips if clip not in failed]

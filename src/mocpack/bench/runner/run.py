@@ -34,7 +34,7 @@ from mocpack.workers import LostJob, run_each
 
 ROWS = "rows.jsonl"
 PACKAGE = Path(__file__).parents[2]
-FRONTS = ("bench", "cli", "testing")  # folders whose code affects no size and no error, except
+FRONTS = ("bench", "cli", "testing")  # do not affect rows, except DECISIVE
 DECISIVE = ("bench/runner/measure.py", "bench/peers/table.py", "bench/peers/gltf.py")
 Row = dict[str, Any]
 
@@ -73,7 +73,7 @@ def run_bench(
     max_seconds: float | None = None,
     done: Callable[[], None] = lambda: None,
 ) -> list[Row]:
-    """Measure what is not in `out` already; return all rows, by clip and setting.
+    """Measure the rows that `out` does not have; return all rows, by clip and setting.
 
     Worker processes measure, so a codec that crashes or takes more than `max_seconds` fails only
     its row; the next run tries that row again. `done` is called once per row.
@@ -164,7 +164,7 @@ def write_tables(rows: Sequence[Row], out: Path) -> None:
 
 
 def describe_machine() -> dict[str, str]:
-    """Return what a figure of speed means nothing without."""
+    """Return machine and versions, which figures of speed depend on."""
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "machine": f"{_processor()}, {cpu_count()} cores, {platform.system()}",
@@ -194,7 +194,7 @@ def _append(path: Path, key: str, row: Row) -> None:
 
 
 def fingerprint() -> str:
-    """Return a hash of the code that decides what a row holds: all of the package but its fronts.
+    """Return a hash of the code that affects rows: the package without its front ends.
 
     A row of an earlier run is reused as long as this hash is the same.
     """

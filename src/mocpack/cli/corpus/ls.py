@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from mocpack.cli import files, options
-from mocpack.cli.tables import make_table
-from mocpack.cli.terminal import print_json
+from mocpack.cli import options
+from mocpack.cli.tables import format_columns
+from mocpack.cli.terminal import print_json, print_text
 from mocpack.corpora import catalog
 from mocpack.corpora.reading import open_corpus
 from mocpack.errors import UsageError
@@ -34,10 +34,8 @@ def run(
         return 0
     shown = _choose_columns(table.column_names, columns)
     text = [n for n in shown if not any(isinstance(row[n], int | float) for row in rows)]
-    out = make_table(*shown, left=text)
-    for row in rows:
-        out.add_row(*(_format_value(row[name]) for name in shown))
-    files.stdout().print(out)
+    columns_shown = {name: [_format_value(row[name]) for row in rows] for name in shown}
+    print_text(format_columns(columns_shown, left=text))
     return 0
 
 

@@ -16,6 +16,7 @@ from mocpack.cli.progress import make_progress_bar
 from mocpack.cli.reading import Reading
 from mocpack.corpora.engines import make_engine
 from mocpack.corpora.packing import ALL_FRAMES, PackOptions, RejectedFile, append, pack
+from mocpack.corpora.parts import make_counter
 from mocpack.errors import UsageError
 
 
@@ -75,14 +76,12 @@ def _pack_at_once(
     if not add:
         check_output(output, force=force)
     work: Callable[..., list[RejectedFile]] = append if add else pack
-    fractions = [0.0] * len(found.files)
     with make_progress_bar() as bar:
-        task = bar.add_task("packing", total=len(fractions))
-
-        def on_progress(index: int, fraction: float) -> None:
-            fractions[index] = max(fraction, fractions[index])
-            bar.update(task, completed=sum(fractions))
-
+        task = bar.add_task("packing", total=None)
+        on_progress = make_counter(
+            [1] * len(found.files),
+            lambda done, count: bar.update(task, completed=done, total=count),
+        )
         return work(
             found.files, output, found.packing, workers=workers, on_progress=on_progress, **ending
         )

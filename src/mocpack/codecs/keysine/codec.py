@@ -146,7 +146,7 @@ class Keysine(Codec):
 
     @property
     def error_bound(self) -> float | None:
-        """`max_error`, where it is what the encoder keeps."""
+        """`max_error`, unless the encoder keeps another bound."""
         return self.max_error if self.mean_error is None and self.step is None else None
 
     def with_bounds(
@@ -179,7 +179,7 @@ class Keysine(Codec):
         return self.encode_verified(clip).payload
 
     def encode_verified(self, clip: Clip) -> Encoded:
-        """Return the payload, and what the decoder makes of these very bytes."""
+        """Return the payload and the clip decoded from it."""
         with verify_own_payload(self):
             return encode_natively(self, clip)
 
@@ -193,7 +193,7 @@ class Keysine(Codec):
 def encode_natively(
     codec: Keysine, clip: Clip, constants: Mapping[str, float | tuple[float, ...]] | None = None
 ) -> Encoded:
-    """Return what the core makes of a clip.
+    """Encode a clip with the core.
 
     Parameters
     ----------

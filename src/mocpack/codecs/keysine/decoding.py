@@ -16,11 +16,11 @@ from mocpack.codecs.keysine.payload import open_payload
 from mocpack.cores import core_count
 from mocpack.header import array_bytes
 
-LONG_CLIP = 2000  # frames from which all cores at hand are used
+LONG_CLIP = 2000  # frames; longer clips use all cores
 
 
 def thread_count(threads: int, frame_count: int) -> int:
-    """Return how many threads work on so many frames: as many as asked for, 0 for a good number."""
+    """Return the number of threads for that many frames; 0 chooses a good number."""
     if threads:
         return threads
     return core_count() if frame_count >= LONG_CLIP else 1
@@ -36,6 +36,10 @@ class KeysineDecoder(Decoder):
     def native(self) -> _core.KeysinePayload:
         """The open payload."""
         return open_payload(self.payload, self.header, partial=self.payload.is_truncated)
+
+    @cached_property
+    def _skeleton(self) -> _core.Skeleton:
+        return self.header.skeleton.to_core(self.header.translated_joints)
 
     def clip(self) -> Clip:
         self.payload.read_all()  # which checks the file's checksum
@@ -53,8 +57,8 @@ class KeysineDecoder(Decoder):
         return self.native
 
     def similar_window_writer(self, file: bytes, like: _core.File) -> WindowWriter | None:
-        skeleton = self.header.skeleton.to_core(self.header.translated_joints)
-        return _core.KeysinePayload.open_alike(skeleton, file, like, self.payload.memory_limit)
+        limit = self.payload.memory_limit
+        return _core.KeysinePayload.open_alike(self._skeleton, file, like, limit)
 
     def byte_ranges(self, start: int, stop: int) -> list[tuple[int, int]]:
         return self.native.ranges(start, stop)

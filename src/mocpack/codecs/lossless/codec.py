@@ -41,7 +41,7 @@ from mocpack.dofs import from_channels
 from mocpack.errors import CorruptionError, InvalidClipError
 from mocpack.header import array_bytes
 
-CHANNELS, MOTION = 1, 2  # what a payload holds
+CHANNELS, MOTION = 1, 2  # kinds of payload
 BINARY_SCALE = 31  # instead of a number of digits
 MAX_TURN_DIGITS = 6  # with more digits, a full turn exceeds MAX_WHOLE
 WORKING_MEMORY_BYTES = 1_000_000_000  # allowed for decoding any clip, as in libmocpack
@@ -168,7 +168,7 @@ def write_matrix(out: FieldWriter, matrix: F64, layout: MatrixColumns) -> None:
 def _write_negative_zeros(out: FieldWriter, matrix: F64) -> None:
     """Write which values are negative zeros; columns with the same pattern share it.
 
-    Exporters print -0.0000 for noise below the last digit, often alike on both sides of a body.
+    Exporters print -0.0000 for noise below the last digit, often equally on both sides of a body.
     """
     negative = (matrix == 0) & np.signbit(matrix)
     columns = np.flatnonzero(negative.any(axis=0))

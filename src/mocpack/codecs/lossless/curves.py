@@ -3,7 +3,7 @@
 A knee turns about one axis, yet a BVH writes three Euler angles: two of them follow from the
 third, up to rounding. An ankle has two axes, and one angle follows from the other two. A curve is a
 sum of Chebyshev polynomials with integer coefficients in 1/16 of the columns' unit. It is evaluated
-with + - * / of doubles only, one array operation at a time, so that every machine rounds alike.
+with + - * / of doubles only, one array operation at a time, so that every machine rounds equally.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ def write(motion: RobotMotion) -> bytes:
     slides = _slide_names(motion.robot)
     if slides or motion.robot.floating is False:
         raise UnsupportedClipError(
-            "BONES-SEED tables hold a robot that can move and whose joints turn"
+            "BONES-SEED tables need a robot with a floating base and rotating joints"
             + (f"; these slide: {list_names(slides)}" if slides else "")
         )
     positions, turns = motion.root_pose

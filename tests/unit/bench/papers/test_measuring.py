@@ -41,5 +41,5 @@ def test_the_mean_error_of_a_shifted_clip_is_its_shift():
     assert mean_error(clip, without_cache(clip)) == 0
 
 
-def test_tasks_round_trip_in_their_order():
+def test_results_have_the_order_of_the_tasks():
     assert map_parallel(pow, 2, [3, 1, 4], "powers") == [8, 2, 16]

@@ -46,7 +46,7 @@ def test_they_are_driven_to_a_bound_by_search(tool, spec):
     assert 1e-3 < unpack(made.data).errors.max <= 5e-3
 
 
-def test_what_no_tool_can_read_is_an_error_of_ours(tool):
+def test_files_that_a_tool_cannot_read_are_mocpack_errors(tool):
     with pytest.raises(CorruptionError, match=naming("glTF JSON")):
         tool("gltfpack").decode(b"no glTF at all", CLIP.header)
 
@@ -58,7 +58,7 @@ def test_settings_outside_their_range_are_refused():
         parse_any_codec("gltf-transform:level=low")
 
 
-def test_without_node_one_sentence_says_what_is_needed(monkeypatch, tmp_path):
+def test_without_node_the_error_names_it(monkeypatch, tmp_path):
     monkeypatch.setenv("MOCPACK_NODE", str(tmp_path))
     with pytest.raises(UsageError, match="make gltf-peers"):
         parse_any_codec("gltfpack").encode(CLIP)

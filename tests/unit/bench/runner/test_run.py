@@ -147,7 +147,7 @@ def test_an_unknown_codec_names_ours_and_the_peers():
 
 
 @pytest.mark.parametrize("name", PEERS)
-def test_peers_give_the_motion_back_within_what_they_promise(name):
+def test_peers_decode_within_their_bounds(name):
     clip = walk(0.5)
     codec = parse_any_codec(name)
     try:

@@ -98,7 +98,7 @@ def test_the_best_effort_is_never_larger_than_the_default_one(bound):
     assert len(best) <= len(default)
 
 
-def test_what_is_returned_is_what_the_decoder_makes_of_the_payload():
+def test_the_returned_clip_is_the_decoded_payload():
     clip = walk(1.0)
     for codec in (Keysine(), Keysine(layers=3), Keysine(step="2mm"), Keysine(max_error="0.2mm")):
         made = codec.encode_verified(clip)
@@ -276,8 +276,8 @@ def test_joints_behind_the_wanted_ones_are_not_even_read():
     payload = Keysine(max_error=5e-3, effort="fast").encode(clip)
     bad = bytearray(payload)
     bad[-1] ^= 1
-    spoilt = fix_checksums(bytes(bad))
-    first = Keysine().open(spoilt, clip.header).frames(0, clip.frame_count, [0])
+    damaged = fix_checksums(bytes(bad))
+    first = Keysine().open(damaged, clip.header).frames(0, clip.frame_count, [0])
     true = Keysine().open(payload, clip.header).frames(0, clip.frame_count, [0])
     np.testing.assert_array_equal(first.rotations, true.rotations)
 
@@ -407,7 +407,7 @@ def test_both_decoders_refuse_the_same_payloads_and_give_the_same_motion_of_othe
     assert 2 <= taken < rounds
 
 
-def test_what_slides_along_a_turning_joint_keeps_the_bound():
+def test_sliding_joints_below_rotating_joints_keep_the_bound():
     time = np.linspace(0, 2, 121)
     skeleton = Skeleton(
         ("Hand", "Bow", "Tip"),
@@ -426,7 +426,7 @@ def test_what_slides_along_a_turning_joint_keeps_the_bound():
     assert measure_error(clip, codec.decode(codec.encode(clip), clip.header)).max <= 1e-3
 
 
-def test_what_stays_far_from_its_parent_keeps_the_bound():
+def test_joints_far_from_their_parent_keep_the_bound():
     skeleton = Skeleton(("Here", "There"), (-1, 0), np.zeros((2, 3)), np.zeros((0, 3)), ())
     turn = rotations.from_rotvec(np.array([0.31, 0.22, 0.13]))
     clip = Clip.build(

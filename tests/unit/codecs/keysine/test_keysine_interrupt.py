@@ -48,7 +48,7 @@ def test_an_interrupt_ends_an_encode_within_half_a_second(codec, after, alarm):
     assert time.process_time() - interrupted[0] < 0.5 * max(codec.threads, 1)
 
 
-def test_what_a_listener_raises_ends_the_encode():
+def test_an_exception_in_a_progress_callback_ends_the_encode():
     shares = []
 
     def listen(share):

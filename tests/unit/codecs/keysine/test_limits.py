@@ -97,7 +97,7 @@ def test_the_slow_decoder_holds_the_same_limits(name):
     np.testing.assert_allclose(slow.translations, found.translations, atol=1e-9)
 
 
-def test_what_is_still_at_its_limit_is_not_rounded_past_it():
+def test_a_constant_angle_at_its_limit_is_not_rounded_past_it():
     clip = swinging()
     angles = np.tile(LIMITS[:, 1], (20, 1))
     angles[:, 3] = LIMITS[3, 0]

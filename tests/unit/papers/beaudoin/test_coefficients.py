@@ -20,7 +20,7 @@ def sparse(seed=0):
 
 @pytest.mark.parametrize("packed", [True, False])
 @pytest.mark.parametrize("bits", [16, 9, 4])
-def test_a_decoder_sees_what_the_encoder_rounded(bits, packed):
+def test_the_decoded_coefficients_are_the_rounded_ones(bits, packed):
     rounded = round_coefficients(sparse(), bits, is_place=PLACES)
     data = encode_coefficients(rounded, packed=packed)
     back = decode_coefficients(data, PLACES, 300, packed=packed)

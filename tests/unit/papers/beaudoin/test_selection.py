@@ -28,7 +28,7 @@ def test_kept_are_the_strongest_of_each_signal():
     assert ranking.strengths[0][kept[0] != 0].min() >= dropped.max()
 
 
-def test_what_lies_between_two_ranks_is_the_difference_of_two_truncations():
+def test_coefficients_between_two_ranks_are_the_difference_of_two_truncations():
     ranking = rank(two_signals(), "4-4")
     few, many = (lifting.inverse(ranking.strongest(np.array([0, m]))) for m in (2, 7))
     step = ranking.between(np.array([1]), np.array([2]), np.array([7]))

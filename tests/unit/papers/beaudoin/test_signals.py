@@ -65,7 +65,7 @@ def test_a_body_that_spins_has_no_jumps_in_its_angles():
     assert np.abs(np.diff(signals, axis=1)).max() < 0.5
 
 
-def test_only_signals_that_move_are_said_to():
+def test_only_moving_signals_are_reported():
     still = np.tile([[0.0], [1.0], [2.0]], 5)
     still[2, 3] += 1e-6
     np.testing.assert_array_equal(moving(still), [False, False, True])

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from mocpack.papers.li.tables.empirical import column_entropy
+from mocpack.papers.li.tables.curves import column_entropy
 
 
 def test_four_equal_symbols_cost_two_bits():

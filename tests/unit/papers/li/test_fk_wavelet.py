@@ -99,7 +99,7 @@ def test_a_single_layer_is_the_file_without_progress():
     assert len(payload) < len(FkWavelet(step=0.001, twist=False).encode(WALK))
 
 
-def test_what_carries_much_leads():
+def test_bones_with_many_descendants_come_first():
     lead = _lead(_rig_of(WALK))
     skeleton = WALK.skeleton
     joints = list(_rig_of(WALK).bodies.joints)
@@ -147,7 +147,7 @@ def test_rows_come_second_by_second_and_coarse_bands_first():
     assert segment_order(240, 2, 1 / 60)[:60].tolist() == first
 
 
-def test_what_lacks_bits_is_taken_as_the_middle_of_what_it_may_be():
+def test_values_with_missing_bits_decode_to_the_middle_of_their_interval():
     exact = np.arange(-63, 64)
     for shift in (0, 1, 3):
         known = coarse(exact, shift)

@@ -106,7 +106,7 @@ def settings(codec, clip, bodies):
 
 @pytest.mark.parametrize("params", [{}, {"k": 2.0, **PRINTED}], ids=["ours", "as printed"])
 @pytest.mark.parametrize("name", ["walk", "every joint translates", "flips of 180 degrees"])
-def test_the_core_decodes_what_the_spec_page_says(name, params):
+def test_the_core_decodes_as_the_specification_says(name, params):
     clip = hard_clips()[name]
     codec, still = IkPredict(**params), find_still(clip)
     stream = codec.stream(clip.header, still)

@@ -26,7 +26,7 @@ def test_basis_functions_sum_to_one_ends_included():
 
 
 @pytest.mark.parametrize("degree", [1, 2, 3])
-def test_the_core_evaluates_what_the_recursion_says(degree):
+def test_the_core_equals_the_recursion(degree):
     knots = bspline.clamped(np.sort(RNG.uniform(size=6)), degree)
     controls = RNG.normal(size=(7 + degree, 4))
     fast = bspline.evaluate(knots, degree, TIMES, controls)

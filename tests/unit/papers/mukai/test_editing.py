@@ -169,7 +169,7 @@ def test_handles_written_back_unchanged_change_nothing(jump):
         (lambda s: Handle("Hips", 0, to=(1, 2)), "to 3 [1. 2.]"),
     ],
 )
-def test_what_makes_no_sense_is_refused_with_its_range(jump, work, named):
+def test_invalid_values_are_refused_with_their_range(jump, work, named):
     with pytest.raises(UsageError, match=naming(named)):
         work(open_spline(jump))
 

@@ -25,7 +25,7 @@ def rms(clip, codec):
 
 
 @pytest.mark.parametrize("tolerance", [0.02, 0.002, 0.0002])
-def test_the_tolerance_is_about_what_comes_out(tolerance):
+def test_the_tolerance_applies_to_the_decoded_motion(tolerance):
     assert 0.1 * tolerance < rms(WALK, LatentSpline(tolerance=tolerance)) < 1.5 * tolerance
 
 

@@ -145,7 +145,7 @@ def test_the_share_p_is_the_part_of_variance_that_may_go():
     assert mean_error(some) > mean_error(none)
 
 
-def test_magnitudes_may_be_what_p_is_a_share_of():
+def test_p_can_be_a_share_of_magnitudes():
     clip = load_clip("cmu/17_10", COMMITTED).frames(1, 241)
     made = [
         round_trip(RdPca(lam=0.001, P=P, truncation="magnitudes"), clip) for P in (0.0, 0.02, 0.1)
@@ -205,7 +205,7 @@ def test_a_metric_that_gives_no_form_gives_a_clear_error(form, named):
         RdPca(metric=own).encode(SHORT)
 
 
-def test_what_is_known_beforehand_saves_a_sixth_of_a_short_clip():
+def test_trained_statistics_save_a_sixth_of_a_short_clip():
     clip = load_clip("cmu/17_10", COMMITTED).frames(1, 241)
     known = len(RdPca().encode(clip))
     even = {name: np.full_like(getattr(starts, name), 32) for name in STARTS}

@@ -22,7 +22,7 @@ def test_a_chunk_of_few_movements_needs_as_many_trajectories(rank):
     assert len(found.exponents) == rank
 
 
-def test_what_round_trips_is_within_the_quantizers_noise():
+def test_decoded_values_are_within_the_quantizers_noise():
     chunk = smooth_chunk(3)
     found = quantize(chunk, s=4, Q_l=1.0, truncation=Truncation(8.0), centered=False)
     error = found.rebuilt(len(chunk), 1.0) - chunk

@@ -26,7 +26,6 @@ from mocpack.papers.li.codec.fk_wavelet import FkWavelet
 from mocpack.papers.li.codec.ik_predict import IkPredict
 from mocpack.papers.li.codec.keyframe import Keyframe
 from mocpack.papers.li.codec.last_frame import LastFrame
-from mocpack.papers.li.tables.empirical import column_entropy
 from mocpack.skeleton import rotation_order
 
 
@@ -227,3 +226,22 @@ def _front(points: list[Point], value: str, rate: str) -> list[Point]:
         if not found or getattr(point, value).mean() < getattr(found[-1], value).mean():
             found.append(point)
     return found
+
+
+def column_entropy(values: npt.ArrayLike) -> F64:
+    """Return the empirical entropy of order 0 of each column of integers (rows, columns), in bits.
+
+    >>> column_entropy([[0, 5], [1, 5], [0, 5], [1, 5]]).tolist()
+    [1.0, 0.0]
+    """
+    plane = np.asarray(values)
+    return np.array([_entropy(column) for column in plane.T]).reshape(plane.shape[1])
+
+
+def _entropy(symbols: npt.NDArray[np.int64]) -> float:
+    if not len(symbols):
+        return 0.0
+    _, counts = np.unique(symbols, return_counts=True)
+    share = counts / counts.sum()
+    # + 0.0: a single symbol gives -0.0
+    return float(-np.sum(share * np.log2(share))) + 0.0

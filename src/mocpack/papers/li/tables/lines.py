@@ -41,7 +41,7 @@ class ArmRow:
     Attributes
     ----------
     method, entropy
-        Which curve of ours, and where on it.
+        Our curve, and the rate on it.
     literal, ours, counted : list of float, or None
         In cm or degrees, of the method as printed and of our version at the paper's rate, and as
         printed with every integer counted; None where no setting has that rate.
