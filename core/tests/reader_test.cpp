@@ -195,6 +195,34 @@ void some_joints_are_those_of_all(const Bytes& file)
 		  "a joint that is not there is refused");
 }
 
+void options_of_another_version_are_refused(const Bytes& file)
+{
+	mocpack_OpenOptions other = MOCPACK_OPEN_OPTIONS;
+	other.struct_size -= 1;
+	mocpack_Scene* scene = nullptr;
+	check(mocpack_scene_open(file.data(), file.size(), &other, &scene, nullptr) == MOCPACK_BAD_ARGUMENT,
+		  "a scene is not opened with options of another size");
+	mocpack_scene_close(scene);
+	mocpack_Motion* motion = nullptr;
+	check(mocpack_open(file.data(), file.size(), &other, &motion, nullptr) == MOCPACK_BAD_ARGUMENT,
+		  "nor is a file");
+	mocpack_close(motion);
+}
+
+void names_of_codecs_are_ascii(const Body& body, const Payload& payload)
+{
+	std::vector<TestChunk> chunks = test_chunks(body, payload);
+	Bytes& head = chunks[0].body;
+	auto name = std::search(head.begin(), head.end(), "keysine", "keysine" + 7);
+	check(name != head.end(), "the first chunk names the codec");
+	*name |= 128;
+	const Bytes file = file_of(chunks);
+	mocpack_Motion* motion = nullptr;
+	check(mocpack_open(file.data(), file.size(), nullptr, &motion, nullptr) == MOCPACK_CORRUPT,
+		  "a codec's name of other letters is corrupt, and not unknown");
+	mocpack_close(motion);
+}
+
 void keys_are_frames(const Bytes& file)
 {
 	Opened opened(file);
@@ -624,6 +652,8 @@ int main()
 	motion_comes_back(grid, file_of(test_chunks(grid, on_grid)));
 	layouts_agree(file);
 	some_joints_are_those_of_all(file);
+	options_of_another_version_are_refused(file);
+	names_of_codecs_are_ascii(body, payload);
 	keys_are_frames(file);
 	a_file_is_read_by_ranges(file);
 	nothing_is_allocated_once_it_is_open(file);

@@ -7,6 +7,7 @@ from command_line import run as run_bytes
 from command_line import run_text as run
 
 import mocpack
+from mocpack.cli.tables import format_columns
 from mocpack.testing import walk
 from naming import names
 
@@ -28,6 +29,17 @@ def folder(tmp_path_factory):
     (facts,) = json.loads(made.stdout)
     assert (facts["clips"], facts["skeletons"]) == (2, 1)
     return place
+
+
+def test_columns_are_aligned_and_names_cannot_control_the_terminal():
+    lines = format_columns(
+        {"clip": ["歩く", "a\x1b[31m\nb"], "frames": ["7", "120"]}, left=["clip"]
+    )
+    assert lines.split("\n") == [
+        "clip          frames",
+        "歩く               7",
+        "a\\x1b[31m\\nb     120",
+    ]
 
 
 def test_ls_lists_the_clips_that_match_a_condition(folder):

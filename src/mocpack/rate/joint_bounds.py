@@ -13,12 +13,12 @@ import numpy as np
 from mocpack.arguments import did_you_mean
 from mocpack.arrays import F64
 from mocpack.errors import UsageError
-from mocpack.io.choice import list_names
 from mocpack.skeleton import Skeleton
 from mocpack.units import Angle, Length, parse_length_or_angle
 
 JointErrors = Mapping[str, str | Length | Angle] | Sequence[tuple[str, str | Length | Angle]]
 """A bound by pattern; pairs can give one pattern a length and an angle."""
+MAX_NAMES = 60  # in an error
 Patterns = tuple[tuple[str, Length | Angle], ...]
 
 
@@ -76,7 +76,7 @@ def match_joints(patterns: Patterns, skeleton: Skeleton) -> JointBounds:
             hint = did_you_mean(pattern.strip("*"), known + words) or ";"
             raise UsageError(
                 f"joint_errors: no joint or hinge matches {pattern!r}{hint} "
-                f"the clip has {list_names(known)}"
+                f"the clip has {', '.join(known[:MAX_NAMES])}"
             )
         (bounds.angles if isinstance(bound, Angle) else bounds.errors)[joints] = bound
     return bounds

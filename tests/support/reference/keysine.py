@@ -100,9 +100,8 @@ def read_bundle(
         return {}
     for g in moving:
         coder = TableReader(part_body(read(*head.part_at(0, "group", g))))
-        coarse = shifts.coarse(edges[0][g : g + 2], 0)
-        group = read_group(coder, plan, coarse, starts[g + 1] - starts[g], head.tempo)
-        group.keys = shifts.middles(group.keys, 0)
+        length, ends = starts[g + 1] - starts[g], edges[0][g : g + 2]
+        group = read_group(coder, plan, ends, length, head.tempo, shifts.inner(0))
         CoefficientSymbols(coder, plan, group, _shifts(head, plan, 0)).read()
         coder.finish()
         groups[g] = group
@@ -111,9 +110,10 @@ def read_bundle(
         before, after = _shifts(head, plan, layer - 1), _shifts(head, plan, layer)
         for g in moving:
             group = groups[g]
-            inner = shifts.refine(coder, group.keys[1:-1], layer)
-            ends = edges[layer][g : g + 2]
-            group.keys = np.concatenate([ends[:1], inner, ends[1:]])
+            group.keys[[0, -1]] = edges[layer][g : g + 2]
+            KeySymbols(coder, plan).between(
+                group.keys, group.residuals, shifts.inner(layer - 1), shifts.inner(layer)
+            )
             bits = [old - new for old, new in zip(before, after, strict=True)]
             Refinement(coder, plan, group, after).layer(bits)
         coder.finish()

@@ -1,7 +1,8 @@
 r"""Layers in plain Python: keys and coefficients coarsely first, then finer, given the coarse ones.
 
 A layer of shift s knows of a coefficient q the integer \|q\| >> s and its sign; the first layer is
-read like any group. Of a key k it knows (k + h) >> s, with h half of the first layer's 2^s.
+read like any group. Of a key k at an end of groups it knows (k + h) >> s, with h half of the first
+layer's 2^s. Of a key inside a group it knows its difference to its neighbors' mean as of q.
 `keysine/decode/refinement.h` is the native twin.
 """
 
@@ -15,14 +16,11 @@ from keysine_payload import PayloadHead
 from mocpack.arrays import F64, I64
 from reference.keysine_plan import Plan
 from reference.keysine_symbols import (
-    ESCAPE,
     FINE,
     CoefficientSymbols,
     Group,
     level_of,
-    plain_bits,
-    symbol_floor,
-    symbol_of,
+    refined,
 )
 from reference.table_reader import TableReader
 
@@ -36,6 +34,10 @@ class KeyShifts:
         rows.append(np.zeros(len(plan.tracks), np.uint8))
         self._shifts = [np.repeat(row.astype(np.int64), counts) for row in rows]
         self._half = (1 << self._shifts[0]) >> 1
+
+    def inner(self, layer: int) -> I64:
+        """Return the shifts (channels) of the keys inside groups."""
+        return np.where(self._shifts[layer] > 0, self._shifts[layer] + 1, 0)
 
     def coarse(self, keys: I64, layer: int) -> I64:
         """Return the integers (…, channels) that a layer knows of keys."""
@@ -77,26 +79,12 @@ class Refinement(CoefficientSymbols):
         for k in range(1, reach + 1):
             before = int(row[k + 4])
             starts = self._starts(t, b, c, k, reach)
-            size, symbol = self._refined(starts, abs(before), bits, last=k == reach)
+            low, high = abs(before) << bits, (abs(before) + 1 << bits) - 1
+            low += int(k == reach and not low)  # the last coefficient is not zero
+            size, symbol = refined(self._coder, starts, FINE, low, high)
             negative = before < 0 if before else size and self._coder.bits(1)
             row[k + 4] = -size if negative else size
             self._group.levels[b, channel, k + 4] = level_of(symbol)
-
-    def _refined(self, starts: list[int], known: int, bits: int, *, last: bool) -> tuple[int, int]:
-        """Read which of the magnitudes it is that are `known` after a shift, and its symbol."""
-        low, high = known << bits, (known + 1 << bits) - 1
-        low += int(last and not low)
-        symbol = self._between(starts, symbol_of(low, FINE), symbol_of(high, FINE))
-        floor = symbol_floor(symbol, FINE)
-        low = max(low, floor)
-        high = high if symbol == ESCAPE else min(high, floor + (1 << plain_bits(symbol, FINE)) - 1)
-        while low < high:
-            middle = (low + high) // 2
-            if self._coder.bits(1):
-                low = middle + 1
-            else:
-                high = middle
-        return low, symbol
 
 
 def middles(group: Group, plan: Plan, shifts: Sequence[int]) -> F64:

@@ -101,6 +101,8 @@ class Group:
     Attributes
     ----------
     keys : array of int, shape (blocks + 1, channels)
+    residuals : array of int, shape (blocks + 1, channels)
+        Differences of the inner keys to the mean of their neighbors, as the last layer knows them.
     lengths : list of int
         Frames of each block.
     steps : array of int, shape (tracks, blocks)
@@ -111,6 +113,7 @@ class Group:
     """
 
     keys: I64
+    residuals: I64
     lengths: list[int]
     tempo: int
     steps: I64
@@ -119,20 +122,24 @@ class Group:
     reaches: I64
 
 
-def read_group(coder: TableReader, plan: Plan, edges: I64, length: int, tempo: int) -> Group:
-    """Read how a group is split, and the keys between those at its ends."""
+def read_group(
+    coder: TableReader, plan: Plan, edges: I64, length: int, tempo: int, shifts: I64
+) -> Group:
+    """Read how a group is split, and the keys between those at its ends, as a first layer."""
     splits = coder.symbol(tables()["SPLIT_TABLE"].tolist())
     blocks = 1 << splits
     if blocks > length or -(-length // blocks) > MAX_BLOCK_FRAMES:
         raise CorruptionError(f"keysine payload: {blocks} blocks in a group of {length} frames")
     keys = np.zeros((blocks + 1, plan.channel_count), np.int64)
     keys[[0, -1]] = edges
-    KeySymbols(coder, plan).between(keys, splits)
+    residuals = np.zeros_like(keys)
+    KeySymbols(coder, plan).between(keys, residuals, None, shifts)
     starts = [(2 * b * length + blocks) >> (splits + 1) for b in range(blocks + 1)]
     shape = blocks, plan.channel_count
     room = -(-length // blocks) + 8
     return Group(
         keys,
+        residuals,
         np.diff(starts).tolist(),
         tempo << splits,
         np.full((len(plan.tracks), blocks), -1),
@@ -154,30 +161,48 @@ class KeySymbols:
         keys = np.zeros((count, self._plan.channel_count), np.int64)
         none = [0] * self._plan.channel_count
         for k in range(count):
-            self._key(keys[k], keys[k - 1] if k else none, none, min(k, 2))
+            self._differences(keys[k], none, min(k, 2))
+            keys[k] += keys[k - 1] if k else 0
+            check_key(keys[k])
         return keys
 
-    def between(self, keys: I64, splits: int) -> None:
-        """Fill in the keys between the first and the last, halving."""
-        for level in range(splits):
-            half = 1 << (splits - level - 1)
+    def between(self, keys: I64, residuals: I64, before: I64 | None, after: I64) -> None:
+        """Read the residuals of the keys between the first and the last, halving, and place them.
+
+        Parameters
+        ----------
+        before, after : array of int, shape (channels,)
+            Shifts of the residuals in the previous layer (if there is one) and in this one.
+        """
+        half, level = (len(keys) - 1) // 2, 0
+        bits = None if before is None else before - after
+        while half:
             for at in range(half, len(keys) - 1, 2 * half):
                 low, high = keys[at - half], keys[at + half]
-                apart = [symbol_of(abs(int(d)), COARSE) for d in high - low]
-                self._key(keys[at], low + high >> 1, apart, 3 + min(level, 2))
+                apart = [symbol_of(int(d), COARSE) for d in np.abs(high - low) >> after]
+                self._differences(residuals[at], apart, 3 + min(level, 2), bits)
+                size = (np.abs(residuals[at]) << after) + ((1 << after) - 1) // 2
+                keys[at] = (low + high >> 1) + np.sign(residuals[at]) * size
+                check_key(keys[at])
+            half, level = half // 2, level + 1
 
-    def _key(self, key: I64, guess: I64 | list[int], apart: list[int], state: int) -> None:
+    def _differences(
+        self, known: I64, apart: list[int], state: int, bits: I64 | None = None
+    ) -> None:
+        """Read the differences (channels) of a key, or make known ones so many bits finer."""
         total = seen = 0
         for t, track in enumerate(self._plan.tracks):
             for c in range(track.channel_count):
                 at = track.first_channel + c
-                mean = 4 * total // seen if seen else 0
-                key[at] = guess[at] + self._difference(t, c, apart[at], mean, state)
-                if abs(key[at]) > LARGEST:
-                    raise CorruptionError("keysine payload: a key is too large")
+                starts = self._starts(t, c, apart[at], 4 * total // seen if seen else 0, state)
+                if bits is None:
+                    known[at] = self._read(starts, at)
+                else:
+                    known[at] = self._refine(starts, at, int(known[at]), int(bits[at]))
                 total, seen = total + self._found[at], seen + 1
 
-    def _difference(self, t: int, c: int, apart: int, mean: int, state: int) -> int:
+    def _starts(self, t: int, c: int, apart: int, mean: int, state: int) -> list[int]:
+        """Return the table of a channel: by a weighted sum of its neighbors."""
         track, found = self._plan.tracks[t], self._found
         at, up = track.first_channel + c, 0
         if track.parent >= 0:
@@ -188,10 +213,55 @@ class KeySymbols:
         chosen = 4 * state + (c == 0) + 2 * (track.parent < 0)
         lift = int(tables()["KEY_FAMILIES"][chosen, track.family])
         expected = lift + int(tables()["KEY_WEIGHTS"][chosen] @ np.array(inputs, np.int64))
-        starts = tables()["KEY_TABLES"][min(max(expected >> 7, 0), 47)].tolist()
-        found[at] = self._coder.symbol(starts)
-        size = rest_of(self._coder, found[at], COARSE)
+        starts: list[int] = tables()["KEY_TABLES"][min(max(expected >> 7, 0), 47)].tolist()
+        return starts
+
+    def _read(self, starts: list[int], at: int) -> int:
+        self._found[at] = self._coder.symbol(starts)
+        size = rest_of(self._coder, self._found[at], COARSE)
         return -size if size and self._coder.bits(1) else size
+
+    def _refine(self, starts: list[int], at: int, known: int, bits: int) -> int:
+        size = abs(known)
+        self._found[at] = symbol_of(size, COARSE)
+        if bits:
+            low, high = size << bits, (size + 1 << bits) - 1
+            size, self._found[at] = refined(self._coder, starts, COARSE, low, high)
+        negative = known < 0 if known else bits and size and self._coder.bits(1)
+        return -size if negative else size
+
+
+def check_key(key: I64) -> None:
+    if np.abs(key).max(initial=0) > LARGEST:
+        raise CorruptionError("keysine payload: a key is too large")
+
+
+def refined(coder: TableReader, starts: list[int], m: int, low: int, high: int) -> tuple[int, int]:
+    """Read a magnitude from `low` to `high`, and return it and its symbol."""
+    symbol = between(coder, starts, symbol_of(low, m), symbol_of(high, m))
+    floor = symbol_floor(symbol, m)
+    low = max(low, floor)
+    high = high if symbol == ESCAPE else min(high, floor + (1 << plain_bits(symbol, m)) - 1)
+    while low < high:
+        middle = (low + high) // 2
+        if coder.bits(1):
+            low = middle + 1
+        else:
+            high = middle
+    return low, symbol
+
+
+def between(coder: TableReader, starts: list[int], low: int, high: int) -> int:
+    """Read one of the symbols from `low` to `high`, by halves."""
+    while low < high:
+        middle = (low + high) // 2
+        below, whole = starts[middle + 1] - starts[low], starts[high + 1] - starts[low]
+        zero = min(max(below * 4096 // whole if whole else 2048, 1), 4095)
+        if coder.choice(zero):
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 def track_of(plan: Plan, channel: int) -> int:
@@ -291,7 +361,7 @@ class CoefficientSymbols:
         expected = lift + int(tables()["REACH_WEIGHTS"][chosen] @ np.array(inputs, np.int64))
         starts = tables()["REACH_TABLES"][min(max(expected >> 7, 0), 31), kind].tolist()
         lowest = 1 + symbol_of(least - 1, COARSE) if least else 0
-        symbol = self._between(starts, lowest, 23) if lowest else self._coder.symbol(starts)
+        symbol = between(self._coder, starts, lowest, 23) if lowest else self._coder.symbol(starts)
         reaches[b, at] = symbol
         reach = 0
         if symbol:
@@ -300,18 +370,6 @@ class CoefficientSymbols:
         if not least <= reach < group.lengths[b]:
             raise CorruptionError("keysine payload: more coefficients than frames")
         return reach
-
-    def _between(self, starts: list[int], low: int, high: int) -> int:
-        """Read one of the symbols from `low` to `high`, by halves."""
-        while low < high:
-            middle = (low + high) // 2
-            below, whole = starts[middle + 1] - starts[low], starts[high + 1] - starts[low]
-            zero = min(max(below * 4096 // whole if whole else 2048, 1), 4095)
-            if self._coder.choice(zero):
-                low = middle + 1
-            else:
-                high = middle
-        return low
 
     def _starts(self, t: int, b: int, c: int, k: int, reach: int) -> list[int]:
         """Return the table of a coefficient: by a weighted sum of its neighbors."""

@@ -1,5 +1,6 @@
 // Decodes groups to local rotations and translations.
 #include <cstring>
+#include <initializer_list>
 
 #include "common/arena.h"
 #include "keysine/decode/columns.h"
@@ -269,6 +270,28 @@ mocpack_Status mocpack_keysine_decode_span(const mocpack_KeysineHead* head, size
 	return status;
 }
 
+namespace
+{
+
+// Codes nothing: what is coded is what is wanted.
+struct IdleCoder
+{
+	int symbol(const uint16_t*, int, int value)
+	{
+		return value;
+	}
+	int choice(uint32_t, int value)
+	{
+		return value;
+	}
+	uint32_t bits(int, uint32_t value)
+	{
+		return value;
+	}
+};
+
+} // namespace
+
 mocpack_Status mocpack_keysine_decode_coarse(const mocpack_KeysineHead* head, size_t group,
 											 const int32_t* keys, const uint8_t* src, size_t size,
 											 const uint8_t* shifts, double* rotations, double* translations,
@@ -284,8 +307,14 @@ mocpack_Status mocpack_keysine_decode_coarse(const mocpack_KeysineHead* head, si
 	if (status != MOCPACK_OK)
 		return status;
 	const uint8_t *key_shifts = shifts, *value_shifts = shifts + plan.track_count;
-	coarsen_keys(plan, key_shifts, key_shifts, symbols->keys, size_t(symbols->shape.blocks) + 1,
-				 symbols->keys);
+	IdleCoder coder;
+	find_residuals(plan, symbols->keys, symbols->splits, symbols->residuals);
+	for (size_t end : {size_t(0), size_t(symbols->shape.blocks) * plan.channel_count})
+		coarsen_keys(plan, key_shifts, key_shifts, symbols->keys + end, 1, symbols->keys + end);
+	if (!InnerKeys<IdleCoder>(coder, plan, symbols->found)
+			 .layer(nullptr, key_shifts, symbols->splits, symbols->keys, symbols->residuals,
+					symbols->residuals))
+		return MOCPACK_CORRUPT;
 	shift_values(plan, *symbols, value_shifts, symbols->rows.values);
 	use_midpoints(plan, value_shifts, symbols);
 	Output out = {{*plan.skeleton, nullptr}, rotations, translations};

@@ -27,6 +27,7 @@ void mocpack::keysine::lay_out_group(const Plan& plan, size_t length, GroupSymbo
 	}
 	size_t cells = plan.channel_count * row;
 	symbols->keys = arena->allocate<int32_t>((blocks + 1) * plan.channel_count);
+	symbols->residuals = arena->allocate<int32_t>((blocks + 1) * plan.channel_count);
 	symbols->rows.keys = symbols->keys;
 	symbols->lengths = arena->allocate<int32_t>(blocks);
 	symbols->found = arena->allocate<uint8_t>(plan.channel_count);
@@ -95,13 +96,13 @@ bool read_keys(const mocpack_KeysineHead& head, size_t length, const int32_t* ed
 	if (!shape_group(plan, length, splits, head.tempo, symbols))
 		return false;
 	size_t channels = plan.channel_count, blocks = size_t(1) << splits;
-	const uint8_t* first = head.shifts_of(0).keys;
+	const LayerShifts first = head.shifts_of(0);
 	std::memset(symbols->keys, 0, (blocks + 1) * channels * sizeof(int32_t));
-	coarsen_keys(plan, first, first, edges, 1, symbols->keys);
-	coarsen_keys(plan, first, first, edges + channels, 1, symbols->keys + blocks * channels);
-	KeySymbols<TableReader> coder(*reader, plan, symbols->found);
-	return code_coarse_keys(plan, first, symbols->keys, blocks + 1,
-							[&] { return coder.between(symbols->keys, splits); });
+	std::memset(symbols->residuals, 0, (blocks + 1) * channels * sizeof(int32_t));
+	coarsen_keys(plan, first.keys, first.keys, edges, 1, symbols->keys);
+	coarsen_keys(plan, first.keys, first.keys, edges + channels, 1, symbols->keys + blocks * channels);
+	return InnerKeys<TableReader>(*reader, plan, symbols->found)
+		.layer(nullptr, first.keys, splits, symbols->keys, symbols->residuals, symbols->residuals);
 }
 
 mocpack_Status part_status(const TableReader& reader, bool good, bool reads_all)
@@ -138,8 +139,8 @@ bool refine_group(const mocpack_KeysineHead& head, size_t l, const int32_t* edge
 	int32_t* keys = symbols->keys;
 	coarsen_keys(plan, first, to.keys, edges, 1, keys);
 	coarsen_keys(plan, first, to.keys, edges + channels, 1, keys + blocks * channels);
-	return refine_keys(*reader, plan, first, from.keys, to.keys, keys + channels, blocks - 1,
-					   keys + channels) &&
+	return InnerKeys<TableReader>(*reader, plan, symbols->found)
+			   .layer(from.keys, to.keys, symbols->splits, keys, symbols->residuals, symbols->residuals) &&
 		   Refinement<TableReader>(*reader, plan, symbols->shape, symbols->rows, to.coefficients)
 			   .layer(from.coefficients, plan.track_count, symbols->rows.steps, symbols->rows.values);
 }

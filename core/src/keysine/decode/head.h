@@ -51,10 +51,11 @@ struct GroupSymbols
 	Shape shape;
 	Rows rows;
 	int splits;
-	int32_t* keys;	  // (blocks + 1, channels)
-	int32_t* lengths; // (blocks) number of coefficients
-	uint8_t* found;	  // (channels) scratch
-	double part;	  // unit of the values, relative to the step
+	int32_t* keys;		// (blocks + 1, channels)
+	int32_t* residuals; // (blocks + 1, channels) of the keys inside the group, as the layers so far have them
+	int32_t* lengths;	// (blocks) number of coefficients
+	uint8_t* found;		// (channels) scratch
+	double part;		// unit of the values, relative to the step
 };
 
 // An upper bound of the coefficients of one channel in a group of `length` frames, for any split, including

@@ -274,8 +274,8 @@ void take_out_along(const double* frame, const double* axis, int from, const Cos
 void fill_hinged_inertia(const Plan& plan)
 {
 	const mocpack_Skeleton& s = *plan.skeleton;
-	static_assert(2 * sizeof(Track) >= 43 * sizeof(double), "costs and the mean pose fit where tracks follow");
-	double* work = reinterpret_cast<double*>(plan.tracks);
+	static_assert(2 * sizeof(Track) >= 43 * sizeof(double), "the work fits into the tracks");
+	double* work = reinterpret_cast<double*>(plan.tracks); // costs and the mean pose, before there are tracks
 	MeanPose pose(plan, work + 36 * s.joint_count);
 	size_t end = s.end_count;
 	for (size_t i = 0; i < 36 * s.joint_count; ++i)

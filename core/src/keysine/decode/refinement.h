@@ -2,7 +2,8 @@
 //
 // A layer with shift s stores |q| >> s and the sign of a coefficient q. The first layer is coded like any
 // group. A refinement by d bits codes which of the 2^d finer integers it is, with the table frequencies of
-// those integers. Of a key k, a layer stores (k + h) >> s; h is half of 2^shift of the first layer. A
+// those integers. Keys inside a group are coded alike, by their differences to the mean of their neighbors.
+// Of a key k at an end of groups, a layer stores (k + h) >> s; h is half of 2^shift of the first layer. A
 // refinement appends d raw bits.
 #pragma once
 #include "keysine/decode/symbols.h"
@@ -133,6 +134,101 @@ inline int32_t doubled_midpoint(int32_t value, int32_t shift)
 	return int32_t(value < 0 ? -size : size);
 }
 
+// Shift of the keys inside a group, by that of the keys at its ends.
+inline int32_t inner_shift(const uint8_t* shifts, size_t t)
+{
+	const int32_t shift = shift_at(shifts, t);
+	return shift ? shift + 1 : 0;
+}
+
+/* The keys between the two at the ends of a group. A layer with shift s stores |r| >> s and the sign of a
+ * key's residual r, its difference to the mean of its neighbors. */
+template <typename Coder> class InnerKeys : public KeySymbols<Coder>
+{
+	using Base = KeySymbols<Coder>;
+
+  public:
+	using Base::Base;
+
+	/* Codes the residuals (2^splits + 1, channels) of a layer and computes its keys. from: shifts (tracks) of
+	 * the previous layer, whose residuals are refined; null: none. A writer takes the residuals from
+	 * `source`. Returns false if a key is out of range. */
+	bool layer(const uint8_t* from, const uint8_t* to, int splits, int32_t* keys, int32_t* residuals,
+			   const int32_t* source)
+	{
+		const size_t channels = this->plan_.channel_count;
+		return this->bisect(
+			splits,
+			[&](size_t at, size_t half, int state)
+			{
+				const int32_t *before = keys + (at - half) * channels, *after = keys + (at + half) * channels;
+				int32_t sum = 0, seen = 0;
+				for (size_t t = 0; t < this->plan_.track_count; ++t)
+				{
+					const Track& track = this->plan_.tracks[t];
+					const int32_t shift = inner_shift(to, t);
+					const int32_t bits = from ? inner_shift(from, t) - shift : -1;
+					for (int32_t c = track.first_channel; c < track.first_channel + track.channels; ++c)
+					{
+						const int32_t apart = symbol_of(magnitude(after[c] - before[c]) >> shift, COARSE);
+						int32_t* own = residuals + at * channels + c;
+						*own =
+							residual(track, c - track.first_channel, state, apart, seen ? 4 * sum / seen : 0,
+									 bits, *own, shift_magnitude(source[at * channels + c], shift));
+						const int64_t key = ((int64_t(before[c]) + after[c]) >> 1) + middle(*own, shift);
+						if (this->failed_ || !is_key(key))
+							return false;
+						keys[at * channels + c] = int32_t(key);
+						sum += this->found_[c], ++seen;
+					}
+				}
+				return true;
+			});
+	}
+
+  private:
+	// The middle of the residuals that a coarse one stands for.
+	static int64_t middle(int32_t value, int32_t shift)
+	{
+		const int64_t size = (int64_t(magnitude(value)) << shift) + ((1 << shift) - 1) / 2;
+		return value ? value < 0 ? -size : size : 0;
+	}
+
+	// Codes a residual, or refines a known one by `bits` bits.
+	int32_t residual(const Track& track, int32_t c, int state, int32_t apart, int32_t mean, int32_t bits,
+					 int32_t known, int32_t wanted)
+	{
+		if (bits < 0)
+			return this->difference(track, c, state, apart, mean, wanted);
+		uint8_t* found = this->found_ + track.first_channel + c;
+		this->failed_ = this->failed_ || magnitude(known) >= MAX_MAGNITUDE >> bits;
+		int symbol = symbol_of(magnitude(known), COARSE);
+		if (!bits || this->failed_)
+		{
+			*found = uint8_t(symbol);
+			return known;
+		}
+		const int32_t low = magnitude(known) << bits, high = low + (1 << bits) - 1;
+		const int32_t size = magnitude_between(this->coder_, this->table_of(track, c, state, apart, mean),
+											   COARSE, low, high, magnitude(wanted), &symbol);
+		*found = uint8_t(symbol);
+		const bool negative = known ? known < 0 : size && this->coder_.bits(1, wanted < 0);
+		return negative ? -size : size;
+	}
+};
+
+// The residuals (2^splits + 1, channels) of keys inside a group.
+inline void find_residuals(const Plan& plan, const int32_t* keys, int splits, int32_t* residuals)
+{
+	const size_t channels = plan.channel_count;
+	for (size_t half = size_t(1) << splits >> 1; half; half >>= 1)
+		for (size_t at = half; at < size_t(1) << splits; at += 2 * half)
+			for (size_t c = 0; c < channels; ++c)
+				residuals[at * channels + c] = int32_t(
+					keys[at * channels + c] -
+					((int64_t(keys[(at - half) * channels + c]) + keys[(at + half) * channels + c]) >> 1));
+}
+
 template <typename Coder> class Refinement : public CoefficientSymbols<Coder>
 {
 	using Base = CoefficientSymbols<Coder>;
@@ -192,19 +288,9 @@ template <typename Coder> class Refinement : public CoefficientSymbols<Coder>
 		int32_t known = this->rows_.values[row + k], size = magnitude(wanted);
 		int32_t low = magnitude(known) << bits, high = low + (1 << bits) - 1;
 		low += k == reach && !low; // the last coefficient is not zero
-		int symbol = this->between(this->table_of(near, own, k, reach), symbol_of(low, FINE),
-								   symbol_of(high, FINE), symbol_of(size, FINE));
-		int32_t floor = symbol_floor(symbol, FINE), end = floor + (1 << plain_bits(symbol, FINE));
-		low = low > floor ? low : floor;
-		high = symbol < ESCAPE && high >= end ? end - 1 : high;
-		while (low < high)
-		{
-			int32_t middle = low + (high - low) / 2;
-			if (this->coder_.bits(1, size > middle))
-				low = middle + 1;
-			else
-				high = middle;
-		}
+		int symbol;
+		low = magnitude_between(this->coder_, this->table_of(near, own, k, reach), FINE, low, high, size,
+								&symbol);
 		own[k] = level_of(symbol);
 		bool negative = known ? known < 0 : low && this->coder_.bits(1, wanted < 0);
 		return negative ? -low : low;

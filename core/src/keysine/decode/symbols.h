@@ -71,6 +71,45 @@ int32_t coded_number(Coder& coder, const uint16_t* starts, bool has_sign, int32_
 	return has_sign && size > 0 && coder.bits(1, value < 0) ? -size : size;
 }
 
+// Codes a symbol between `low` and `high` by bisection with the table's frequencies.
+template <typename Coder>
+int symbol_between(Coder& coder, const uint16_t* starts, int low, int high, int value)
+{
+	while (low < high)
+	{
+		int middle = (low + high) / 2;
+		uint32_t below = uint32_t(starts[middle + 1] - starts[low]),
+				 all = uint32_t(starts[high + 1] - starts[low]);
+		uint32_t zero = all ? below * TABLE_TOTAL / all : TABLE_TOTAL / 2;
+		zero = zero < 1 ? 1 : zero > TABLE_TOTAL - 1 ? TABLE_TOTAL - 1 : zero;
+		if (coder.choice(zero, value > middle))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+// Codes a magnitude between `low` and `high`: its symbol with the table's frequencies, then raw bits.
+template <typename Coder>
+int32_t magnitude_between(Coder& coder, const uint16_t* starts, int m, int32_t low, int32_t high,
+						  int32_t size, int* symbol)
+{
+	*symbol = symbol_between(coder, starts, symbol_of(low, m), symbol_of(high, m), symbol_of(size, m));
+	int32_t floor = symbol_floor(*symbol, m), end = floor + (1 << plain_bits(*symbol, m));
+	low = low > floor ? low : floor;
+	high = *symbol < ESCAPE && high >= end ? end - 1 : high;
+	while (low < high)
+	{
+		int32_t middle = low + (high - low) / 2;
+		if (coder.bits(1, size > middle))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 template <typename Coder> class KeySymbols
 {
   public:
@@ -97,17 +136,28 @@ template <typename Coder> class KeySymbols
 	// neighbors.
 	bool between(int32_t* keys, int splits)
 	{
-		size_t channels = plan_.channel_count;
+		const size_t channels = plan_.channel_count;
+		return bisect(splits,
+					  [&](size_t at, size_t half, int state)
+					  {
+						  return key(keys + at * channels, keys + (at - half) * channels,
+									 keys + (at + half) * channels, state);
+					  });
+	}
+
+  protected:
+	// Calls `code` with each key between the first and the last, the distance of its two neighbors and its
+	// state, until that returns false.
+	template <typename Code> static bool bisect(int splits, Code code)
+	{
 		for (int level = 0; level < splits; ++level)
 			for (size_t half = size_t(1) << (splits - level - 1), at = half; at < size_t(1) << splits;
 				 at += 2 * half)
-				if (!key(keys + at * channels, keys + (at - half) * channels, keys + (at + half) * channels,
-						 3 + lesser(level, 2)))
+				if (!code(at, half, 3 + lesser(level, 2)))
 					return false;
 		return true;
 	}
 
-  private:
 	// Codes one key, predicted from the keys before and after it, which may be null.
 	bool key(int32_t* key, const int32_t* before, const int32_t* after, int state)
 	{
@@ -128,8 +178,19 @@ template <typename Coder> class KeySymbols
 		return true;
 	}
 
-	// apart: distance of the neighboring keys
+	// Codes a difference to the predicted key. apart: symbol of the distance of the neighboring keys; mean:
+	// of the earlier symbols of the key, in quarters
 	int32_t difference(const Track& track, int32_t c, int state, int32_t apart, int32_t mean, int32_t value)
+	{
+		int symbol = coder_.symbol(table_of(track, c, state, apart, mean), SYMBOLS,
+								   symbol_of(magnitude(value), COARSE));
+		found_[track.first_channel + c] = uint8_t(symbol);
+		int32_t size = rest_of(coder_, symbol, COARSE, magnitude(value));
+		failed_ = failed_ || size < 0;
+		return size > 0 && coder_.bits(1, value < 0) ? -size : size;
+	}
+
+	const uint16_t* table_of(const Track& track, int32_t c, int state, int32_t apart, int32_t mean) const
 	{
 		int32_t at = track.first_channel + c;
 		bool orphan = track.parent < 0;
@@ -142,12 +203,7 @@ template <typename Coder> class KeySymbols
 		int32_t expected = KEY_FAMILIES[set][track.family];
 		for (int i = 0; i < KEY_INPUTS; ++i)
 			expected += KEY_WEIGHTS[set][i] * inputs[i];
-		int symbol = coder_.symbol(KEY_TABLES[class_of(expected, KEY_CLASSES)], SYMBOLS,
-								   symbol_of(magnitude(value), COARSE));
-		found_[at] = uint8_t(symbol);
-		int32_t size = rest_of(coder_, symbol, COARSE, magnitude(value));
-		failed_ = failed_ || size < 0;
-		return size > 0 && coder_.bits(1, value < 0) ? -size : size;
+		return KEY_TABLES[class_of(expected, KEY_CLASSES)];
 	}
 
 	Coder& coder_;
@@ -428,30 +484,13 @@ template <typename Coder> class CoefficientSymbols
 		const uint16_t* table =
 			near_.reach_table(t, b, c, near, rows_.steps[t * shape_.blocks + b], c ? own[-shape_.blocks] : 0);
 		int symbol = reach_symbol(value), lowest = reach_symbol(least);
-		symbol = lowest ? between(table, lowest, REACHES - 1, symbol) : coder_.symbol(table, REACHES, symbol);
+		symbol = lowest ? symbol_between(coder_, table, lowest, REACHES - 1, symbol)
+						: coder_.symbol(table, REACHES, symbol);
 		*own = uint8_t(symbol);
 		if (!symbol)
 			return 0;
 		int32_t floor = 1 + symbol_floor(symbol - 1, COARSE);
 		return floor + int32_t(coder_.bits(plain_bits(symbol - 1, COARSE), uint32_t(value - floor)));
-	}
-
-	// Codes a symbol between `low` and `high` by bisection with the table's frequencies.
-	int between(const uint16_t* starts, int low, int high, int value)
-	{
-		while (low < high)
-		{
-			int middle = (low + high) / 2;
-			uint32_t below = uint32_t(starts[middle + 1] - starts[low]),
-					 all = uint32_t(starts[high + 1] - starts[low]);
-			uint32_t zero = all ? below * TABLE_TOTAL / all : TABLE_TOTAL / 2;
-			zero = zero < 1 ? 1 : zero > TABLE_TOTAL - 1 ? TABLE_TOTAL - 1 : zero;
-			if (coder_.choice(zero, value > middle))
-				low = middle + 1;
-			else
-				high = middle;
-		}
-		return low;
 	}
 
 	const uint16_t* table_of(const LevelPredictor& near, const uint8_t* own, int32_t k, int32_t reach) const

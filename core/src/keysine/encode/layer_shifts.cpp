@@ -114,7 +114,6 @@ bool ShiftSearch::measure_rates()
 		std::fill(shifts.data(), shifts.data() + tracks_, uint8_t(shift));
 		std::fill(channels.data(), channels.data() + plan.channel_count, 0.0);
 		const LayerShifts to = {shifts.data(), shifts.data()};
-		size_t key_count = sample_count_ + 1;
 		BitCounter counter;
 		counter.count_by_symbol(channels.data(), plan.channel_count, 0);
 		coarsen_keys(plan, to.keys, to.keys, own_.keys_of(sample_first_), sample_count_ + 1, keys.data());
@@ -146,7 +145,6 @@ bool ShiftSearch::measure_rates()
 					symbols.block(int32_t(t), b);
 				row(&rates_, 1, t)[shift] += own.total() - before;
 			}
-			key_count += size_t(group.made.shape.blocks) - 1;
 			if (shift && !add_refinement(&group, shift, &from))
 				return false;
 			if (task_.poll())
@@ -157,7 +155,8 @@ bool ShiftSearch::measure_rates()
 				row(&rates_, 0, t)[shift] += channels[size_t(plan.tracks[t].first_channel + c)];
 		for (size_t t = 0; t < tracks_; ++t)
 		{
-			row(&growth_, 0, t)[shift] = double(shift * key_count * size_t(plan.tracks[t].channels));
+			row(&growth_, 0, t)[shift] +=
+				double(shift * (sample_count_ + 1) * size_t(plan.tracks[t].channels));
 			for (size_t kind = 0; kind < 2; ++kind)
 				row(&growth_, kind, t)[shift] += row(&rates_, kind, t)[shift] - row(&rates_, kind, t)[0];
 		}
@@ -165,8 +164,8 @@ bool ShiftSearch::measure_rates()
 	return true;
 }
 
-// Adds the bits that refine a group's coefficients from a shift to what they are, in one layer. `from`:
-// (tracks) zeros.
+// Adds the bits that refine a group's inner keys and coefficients from a shift to what they are, in one
+// layer. `from`: (tracks) zeros.
 bool ShiftSearch::add_refinement(SplitGroup* group, size_t shift, Buffer<uint8_t>* from)
 {
 	const Plan& plan = own_.head()->plan;
@@ -177,10 +176,15 @@ bool ShiftSearch::add_refinement(SplitGroup* group, size_t shift, Buffer<uint8_t
 	Refinement<BitCounter> refinement(counter, plan, group->made.shape, group->made.rows, nullptr);
 	for (size_t t = 0; t < tracks_; ++t)
 	{
-		const double before = counter.total();
+		double before = counter.total();
 		(*from)[t] = uint8_t(shift);
-		const bool good =
-			refinement.layer(from->data(), tracks_, group->goal.rows.steps, group->goal.rows.values);
+		bool good = InnerKeys<BitCounter>(counter, plan, group->made.found)
+						.layer(from->data(), nullptr, group->made.splits, group->made.keys,
+							   group->made.residuals, group->whole->residuals);
+		row(&growth_, 0, t)[shift] += counter.total() - before;
+		before = counter.total();
+		good =
+			good && refinement.layer(from->data(), tracks_, group->goal.rows.steps, group->goal.rows.values);
 		(*from)[t] = 0;
 		if (!good)
 			return task_.stop(MOCPACK_CORRUPT);

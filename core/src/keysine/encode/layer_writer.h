@@ -68,7 +68,8 @@ struct SplitGroup
 	{
 		const Plan& plan = head.plan;
 		shape_group(plan, length, whole->splits, head.tempo, &made);
-		coarsen_keys(plan, to.keys, to.keys, whole->keys, size_t(made.shape.blocks) + 1, made.keys);
+		find_residuals(plan, whole->keys, whole->splits, whole->residuals);
+		coarsen_ends(plan, to.keys, to.keys);
 		shift_values(plan, *whole, to.coefficients, made.rows.values);
 		still_steps(plan, *whole, made.rows.values, made.rows.steps);
 	}
@@ -77,9 +78,8 @@ struct SplitGroup
 	template <typename Coder> bool code_keys(Coder& coder, const Plan& plan, const LayerShifts& to)
 	{
 		coder.symbol(SPLIT_TABLE, SPLITS, made.splits);
-		KeySymbols<Coder> symbols(coder, plan, made.found);
-		return code_coarse_keys(plan, to.keys, made.keys, size_t(made.shape.blocks) + 1,
-								[&] { return symbols.between(made.keys, made.splits); });
+		return InnerKeys<Coder>(coder, plan, made.found)
+			.layer(nullptr, to.keys, made.splits, made.keys, made.residuals, whole->residuals);
 	}
 
 	bool write(TableWriter& writer, const Plan& plan, const LayerShifts& to)
@@ -92,17 +92,22 @@ struct SplitGroup
 	bool refine(TableWriter& writer, const Plan& plan, const ShiftTable& table, size_t l)
 	{
 		const LayerShifts from = table.of(l - 1), to = table.of(l);
-		const uint8_t* first = table.of(0).keys;
-		const size_t channels = plan.channel_count, blocks = size_t(made.shape.blocks);
 		goal.shape = made.shape;
 		shift_values(plan, *whole, to.coefficients, goal.rows.values);
 		still_steps(plan, *whole, goal.rows.values, goal.rows.steps);
-		for (size_t end : {size_t(0), blocks * channels})
-			coarsen_keys(plan, first, to.keys, whole->keys + end, 1, made.keys + end);
-		return refine_keys(writer, plan, first, from.keys, to.keys, made.keys + channels, blocks - 1,
-						   whole->keys + channels) &&
+		coarsen_ends(plan, table.of(0).keys, to.keys);
+		return InnerKeys<TableWriter>(writer, plan, made.found)
+				   .layer(from.keys, to.keys, made.splits, made.keys, made.residuals, whole->residuals) &&
 			   Refinement<TableWriter>(writer, plan, made.shape, made.rows, to.coefficients)
 				   .layer(from.coefficients, plan.track_count, goal.rows.steps, goal.rows.values);
+	}
+
+  private:
+	// Prepares the keys at the ends of the group as a layer has them.
+	void coarsen_ends(const Plan& plan, const uint8_t* first, const uint8_t* to)
+	{
+		for (size_t end : {size_t(0), size_t(made.shape.blocks) * plan.channel_count})
+			coarsen_keys(plan, first, to, whole->keys + end, 1, made.keys + end);
 	}
 };
 

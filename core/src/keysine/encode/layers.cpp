@@ -13,7 +13,7 @@ using namespace mocpack::keysine;
 namespace
 {
 
-const int TRIES = 5;			 // until the layers end where they should
+const int TRIES = 12;			 // until the layers end where they should
 const double END_MARGIN = 0.995; // of the share of the file at which a layer should end
 const double NEAR_END = 0.98;	 // of this share, from which an end is near enough
 
@@ -36,23 +36,27 @@ class LayerSplit
 	}
 
   private:
-	// Layer l of n should end at l / n of the file. The first tries show how far rates are off.
+	// Layer l of n should end at l / n of the file or just before. The first tries show how far rates are
+	// off.
 	bool find_ends(Buffer<uint8_t>* payload)
 	{
 		const size_t wanted = size_t(task_.target.layers);
-		double aims[MOCPACK_KEYSINE_MAX_LAYERS], least = HUGE_VAL;
+		double aims[MOCPACK_KEYSINE_MAX_LAYERS], early[MOCPACK_KEYSINE_MAX_LAYERS] = {},
+												 late[MOCPACK_KEYSINE_MAX_LAYERS], least = HUGE_VAL;
 		Buffer<uint8_t> best;
+		size_t best_layers = 1;
 		for (size_t l = 0; l < wanted; ++l)
-			aims[l] = END_MARGIN * double(l + 1) / double(wanted);
+			aims[l] = END_MARGIN * double(l + 1) / double(wanted), late[l] = HUGE_VAL;
 		for (int i = 0; i < TRIES; ++i)
 		{
 			Buffer<uint8_t> made;
 			size_t ends[MOCPACK_KEYSINE_MAX_LAYERS];
+			mocpack_KeysineError none[MOCPACK_KEYSINE_MAX_LAYERS] = {};
 			if (!choose_shifts(aims))
 				return false;
 			if (layers_ == 1)
 				return true;
-			if (!write(&made, ends))
+			if (!write(none, &made, ends))
 				return false;
 			bool is_near = true;
 			double off = 0; // an end too late is worse than all ends too early
@@ -63,15 +67,22 @@ class LayerSplit
 				off += end > goal ? 1 + end - goal : goal - end;
 				if (end <= goal && end >= NEAR_END * goal)
 					continue;
-				aims[l] *= END_MARGIN * goal / end, is_near = false;
+				(end > goal ? late : early)[l] = aims[l], is_near = false;
+				aims[l] *= END_MARGIN * goal / end;
+				if (!(aims[l] > early[l] && aims[l] < late[l]))
+					aims[l] = 0.5 * (early[l] + std::min(late[l], 1.0));
 			}
 			if (off < least)
-				best = std::move(made), least = off;
+			{
+				least = off, best_layers = layers_;
+				if (!task_.copy(&best, shifts_.data(), shifts_.size()))
+					return false;
+			}
 			if (layers_ < wanted || is_near)
 				break; // a layer that would change nothing was left out, or all end where they should
 		}
-		*payload = std::move(best);
-		return true;
+		layers_ = best_layers;
+		return task_.copy(&shifts_, best.data(), best.size()) && write_with_errors(payload);
 	}
 
 	bool choose_shifts(const double* aims)
@@ -99,15 +110,24 @@ class LayerSplit
 	}
 
 	// Writes the layers, measures what each leaves, and writes that into the head.
-	bool write(Buffer<uint8_t>* payload, size_t* ends)
+	bool write_with_errors(Buffer<uint8_t>* payload)
+	{
+		mocpack_KeysineError errors[MOCPACK_KEYSINE_MAX_LAYERS] = {};
+		size_t ends[MOCPACK_KEYSINE_MAX_LAYERS];
+		Buffer<uint8_t> made; // not in place: the payload of one layer is read again
+		if (!write(errors, &made, ends) || !measure_layers(made, errors) || !write(errors, &made, ends))
+			return false;
+		*payload = std::move(made);
+		return true;
+	}
+
+	bool write(const mocpack_KeysineError* errors, Buffer<uint8_t>* payload, size_t* ends)
 	{
 		const mocpack_KeysineLayout& l = own_.layout();
 		const PartOrder order = {l.group_count, l.groups_per_segment, l.segment_count, layers_};
 		Draft draft;
 		Parts parts;
 		Buffer<Bytes> views;
-		Buffer<uint8_t> made;
-		mocpack_KeysineError errors[MOCPACK_KEYSINE_MAX_LAYERS] = {};
 		const uint8_t keys_error = own_.fields().keys_error; // all layers together have the same keys
 		if (!copy_head(&draft) || !parts.take(&task_, size_t(order.count())) ||
 			!task_.take(&views, parts.count()) || !split_segments(order, &parts) ||
@@ -116,9 +136,7 @@ class LayerSplit
 		for (size_t i = 0; i < views.size(); ++i)
 			views[i] = parts[i];
 		const LayerStatements layers = {layers_, shifts_.data(), tracks_, errors};
-		if (!write_payload(&task_, draft, views.data(), views.size(), keys_error, layers, &made) ||
-			!measure_layers(made, errors) ||
-			!write_payload(&task_, draft, views.data(), views.size(), keys_error, layers, payload))
+		if (!write_payload(&task_, draft, views.data(), views.size(), keys_error, layers, payload))
 			return false;
 		ends[layers_ - 1] = payload->size();
 		for (size_t i = layers_ - 1; i > 0; --i)

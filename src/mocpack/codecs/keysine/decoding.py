@@ -15,6 +15,7 @@ from mocpack.codec import Decoder, Layer, PayloadLayout, WindowWriter
 from mocpack.codecs.keysine.payload import open_payload
 from mocpack.cores import core_count
 from mocpack.header import array_bytes
+from mocpack.skeleton import Skeleton
 
 LONG_CLIP = 2000  # frames; longer clips use all cores
 
@@ -39,7 +40,8 @@ class KeysineDecoder(Decoder):
 
     @cached_property
     def _skeleton(self) -> _core.Skeleton:
-        return self.header.skeleton.to_core(self.header.translated_joints)
+        skeleton: Skeleton = self.header.skeleton
+        return skeleton.to_core(self.header.translated_joints)
 
     def clip(self) -> Clip:
         self.payload.read_all()  # which checks the file's checksum
