@@ -79,9 +79,8 @@ else:
     payload = codec.encode(clip)
     found["size"] = len(payload)
     if what["kind"] == "head":
-        opened = codec.open(payload, clip.header)
-        native = hasattr(opened, "native")  # not in versions that parsed the head in Python
-        found["head"] = opened.native.head_size if native else opened.head.size
+        from mocpack.coding.fields import FieldReader
+        found["head"] = FieldReader(payload, "payload").varint(len(payload))
     if what["kind"] == "decode":
         found["seconds"] = best(lambda: codec.decode(payload, clip.header), 15)
 print(json.dumps(found))

@@ -15,7 +15,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[1] / "core" / "src"
 LAYERS = (
-    ("reader", "live", "keysine/train", "papers/*"),
+    ("reader", "live", "papers/*"),
     ("keysine/encode",),
     ("keysine/decode",),
     ("features", "coding", "text"),

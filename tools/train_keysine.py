@@ -16,12 +16,12 @@ bitstream, so `bitstream_version` must increase after a release.
 from __future__ import annotations
 
 import argparse
-import math
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +32,18 @@ from scipy.optimize import minimize
 
 import mocpack
 from mocpack.bench.datasets import collection
+from mocpack.codec import Read
 from mocpack.codecs.keysine import Keysine
 from mocpack.codecs.keysine.codec import encode_natively
-from mocpack.codecs.keysine.payload import open_payload
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "support"))
-from keysine_payload import head_of
-from keysine_tracks import UNIT_STEP, first_channels, hinges_of
+from keysine_payload import Grid, PayloadHead
+from keysine_tracks import UNIT_STEP, hinges_of
+from reference.keysine import part_body, read_bundle, read_edges
+from reference.keysine_grid import GridRows
+from reference.keysine_head import read_head
+from reference.keysine_plan import Plan, Track
+from reference.keysine_symbols import Group as ReferenceGroup
 
 Array = npt.NDArray[Any]  # of integers or floats, see the docstrings
 Settings = dict[str, Any]  # parameters of a codec
@@ -107,20 +112,11 @@ LIFT_REGULARIZATION = 1e-4  # regularization of lifts
 
 
 @dataclass(frozen=True)
-class Track:
-    channels: int
-    first: int
-    parent: int
-    family: int
-    key_index: int
-
-
-@dataclass(frozen=True)
 class Group:
     keys: Array  # (blocks + 1, channels)
     steps: Array  # (tracks, blocks)
     values: Array  # (channels, blocks, longest): coefficient k at k
-    lengths: Array  # (blocks)
+    lengths: Array  # (blocks), frames
     tempo: int
 
 
@@ -135,7 +131,7 @@ class Symbols:
     kinds: list[tuple[int, int]]  # table of a kind, and the kind
     size: int
     weight: float = 1.0  # weight of each symbol
-    grid: Array | None = None  # numbers of a grid in time (N, 8): `_core.KeysinePayload.symbols`
+    grid: Array | None = None  # numbers of a grid in time (N, 8): `RecordedGrid`
 
 
 def stretch(path: Path, every: int, frames: int) -> mocpack.Clip:
@@ -191,31 +187,30 @@ def symbols_of(clip: mocpack.Clip, settings: Settings, **constants: tuple[float,
     codec = Keysine(mode="transform", threads=1, **settings)
     changed = {"weight_tries": (0.0, 3.0), **constants}
     payload = encode_natively(codec, clip, changed).payload
-    opened = open_payload(payload, clip.header)
-    head = head_of(opened)
-    rows = opened.head_fields()["tracks"].tolist()
-    channels = sum(row[0] for row in rows)
-    numbers = [np.asarray(opened.symbols(group)) for group in range(opened.group_count)]
-    groups = [group_of(part, channels, len(rows)) for part in numbers]
-    edges = np.stack([*(group.keys[0] for group in groups), groups[-1].keys[-1]])
+    read = reader(payload)
+    head, plan = read_head(read, clip.header)
+    edges = read_edges(read, head, plan, 1)
+    starts = [head.key_frame(g, clip.frame_count) for g in range(head.group_count + 1)]
     per = head.groups_per_segment
+    bundles = [bundle for s in range(head.segment_count) for bundle in head.bundles_of(s)]
+    groups = [read_bundle(read, head, plan, edges, starts, bundle, 1) for bundle in bundles]
     return Symbols(
-        [Track(*row) for row in rows],
-        [edges[i : i + per + 1] for i in range(0, len(groups), per)],
-        groups,
-        *head_numbers(head, clip, [row[1] for row in rows]),
+        plan.tracks,
+        [edges[0][i : i + per + 1] for i in range(0, head.group_count, per)],
+        [group_of(group) for part in groups for group in part.values()],
+        *head_numbers(head, clip, plan),
         len(payload),
     )
 
 
-def group_of(numbers: Array, channels: int, tracks: int) -> Group:
-    """Return the symbols of a group from the array of the core."""
-    blocks, longest, tempo = numbers[:3].tolist()
-    shapes = (blocks + 1, channels), (tracks, blocks), (blocks,), (channels, blocks, longest)
-    ends = np.cumsum([math.prod(shape) for shape in shapes])[:-1]
-    parts = (part.reshape(s) for part, s in zip(np.split(numbers[3:], ends), shapes, strict=True))
-    keys, steps, lengths, values = parts
-    return Group(keys, steps, values, lengths, tempo)
+def reader(payload: bytes) -> Read:
+    return lambda offset, size: payload[offset : offset + size]
+
+
+def group_of(group: ReferenceGroup) -> Group:
+    """Return the symbols of a group, by channel and without margins."""
+    values = group.values.swapaxes(0, 1)[:, :, 4 : 4 + max(group.lengths)]
+    return Group(group.keys, group.steps, values, np.array(group.lengths), group.tempo)
 
 
 def grids_of(clips: list[mocpack.Clip], index: int) -> list[Symbols]:
@@ -226,16 +221,35 @@ def grids_of(clips: list[mocpack.Clip], index: int) -> list[Symbols]:
 def grid_of(clip: mocpack.Clip, bound: float) -> Symbols:
     """Return the symbols of a clip on a time grid."""
     payload = Keysine(mode="grid", max_error=bound, threads=1).encode(clip)
-    opened = open_payload(payload, clip.header)
-    head = head_of(opened)
-    firsts = first_channels(head.table, clip.skeleton)
-    groups = [np.asarray(opened.symbols(group)) for group in range(opened.group_count)]
-    numbers = np.concatenate(groups).reshape(-1, GRID_INPUTS + 2)
-    return Symbols([], [], [], *head_numbers(head, clip, firsts.tolist()), size=0, grid=numbers)
+    read = reader(payload)
+    head, plan = read_head(read, clip.header)
+    assert head.grid is not None
+    starts = [head.key_frame(g, clip.frame_count) for g in range(head.group_count + 1)]
+    numbers: list[tuple[int, ...]] = []
+    for group, (start, stop) in enumerate(pairwise(starts)):
+        body = part_body(read(*head.part_at(0, "group", group)))
+        rows = RecordedGrid(body, plan, clip.skeleton, head.grid)
+        for _ in range(start + 1, stop):
+            rows.next()
+        numbers += rows.numbers
+    return Symbols([], [], [], *head_numbers(head, clip, plan), size=0, grid=np.array(numbers))
+
+
+class RecordedGrid(GridRows):
+    """Reads a grid in time and keeps the inputs, fraction and residual of each number."""
+
+    def __init__(self, body: bytes, plan: Plan, skeleton: mocpack.Skeleton, grid: Grid) -> None:
+        super().__init__(body, plan, skeleton, grid)
+        self.numbers: list[tuple[int, ...]] = []
+
+    def residual(self, inputs: tuple[int, ...], fraction: int) -> int:
+        found = super().residual(inputs, fraction)
+        self.numbers.append((*inputs, fraction, found))
+        return found
 
 
 def head_numbers(
-    head: Any, clip: mocpack.Clip, first_channels: list[int]
+    head: PayloadHead, clip: mocpack.Clip, plan: Plan
 ) -> tuple[dict[str, list[int]], list[tuple[int, int]]]:
     """Return the numbers of a head by field, and its kinds with their tables."""
     found: dict[str, list[int]] = {name: [] for name in HEAD_NUMBERS}
@@ -271,7 +285,7 @@ def head_numbers(
         if row[1] >= 2:
             found["key_step"].append(row[12] - step)
             step = row[12]
-    channel = 0
+    channel, first_channels = 0, [track.first_channel for track in plan.tracks]
     for target, source, band, factor in np.asarray(head.predictors).tolist():
         first = max(c for c in first_channels if c <= target)
         found["channel"].append(target - channel)
@@ -315,7 +329,7 @@ class Channels:
     """Indices of the neighbors of each channel; a row of zeros follows the last."""
 
     def __init__(self, tracks: list[Track]) -> None:
-        count = sum(track.channels for track in tracks)
+        count = sum(track.channel_count for track in tracks)
         self.left, self.second, self.up, self.first = (np.full(count, count) for _ in range(4))
         self.track, self.number, self.family = (np.zeros(count, int) for _ in range(3))
         self.key_index = np.zeros(count, int)
@@ -323,16 +337,16 @@ class Channels:
         self.above = np.array([track.parent for track in tracks], int)
         self.orphan = np.zeros(count, bool)
         for t, track in enumerate(tracks):
-            for c in range(track.channels):
-                at = track.first + c
+            for c in range(track.channel_count):
+                at = track.first_channel + c
                 self.track[at], self.number[at], self.family[at] = t, c, track.family
                 self.orphan[at], self.key_index[at] = track.parent < 0, track.key_index
                 self.left[at] = at - 1 if c else count
                 self.second[at] = at - 2 if c > 1 else count
                 if track.parent >= 0:
                     parent = tracks[track.parent]
-                    self.up[at] = parent.first + min(c, parent.channels - 1)
-                    self.first[at] = parent.first
+                    self.up[at] = parent.first_channel + min(c, parent.channel_count - 1)
+                    self.first[at] = parent.first_channel
 
 
 def bands_of(k: Array, tempo: int) -> Array:
@@ -441,7 +455,7 @@ def _coefficients_of(at: Channels, group: Group, weight: float) -> tuple[Array, 
     above = steps[at.above[track], b]
     ratios = [np.where(other < 0, 0, step_ratio(own - other)) for other in (was, above)]
     seen = [
-        seen_by_series(distance[c, b], own, at.key_index[c], group.lengths[b] + 1)
+        seen_by_series(distance[c, b], own, at.key_index[c], group.lengths[b])
         for distance in key_distances(group.keys)
     ]
     lifted = np.clip(own - FIRST_LIFTED, 0, LIFTED_STEPS - 1)
@@ -545,12 +559,12 @@ def reaches(corpus: Iterable[Symbols]) -> tuple[Array, ...]:
             padded[:count, 1:] = symbol
             steps = group.steps[at.track]
             c, b = np.nonzero(steps >= 0)
-            length, _ = symbol_of(group.lengths, 1)
+            length, _ = symbol_of(group.lengths - 1, 1)
             before = np.where(b > 0, padded[c, b], 0)
             side, up, first = (padded[row[c], b + 1] for row in (at.left, at.up, at.first))
             number = at.number[c]
             seen = [
-                seen_by_series(d[c, b], steps[c, b], at.key_index[c], group.lengths[b] + 1) >> 2
+                seen_by_series(d[c, b], steps[c, b], at.key_index[c], group.lengths[b]) >> 2
                 for d in key_distances(group.keys)
             ]
             known = [before, side, up, first, steps[c, b], length[b], number > 1]

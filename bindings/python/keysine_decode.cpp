@@ -5,7 +5,6 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
-#include "keysine/train/train.h"
 #include "python_source.h"
 #include "reader/keysine_frames.h"
 #include "window_plan.h"
@@ -16,7 +15,6 @@ namespace
 
 using mocpack::KeysineFrames;
 using Motion = std::tuple<NewArray<double, 3>, NewArray<double, 3>>;
-using Joints = std::optional<std::vector<int32_t>>;
 
 const size_t MAX_KEPT_NUMBERS = 1 << 14; // of key poses that are kept for the next call
 
@@ -68,8 +66,9 @@ class Payload
 	}
 
 	// Another file with the skeleton and codec of `like`; has no motion if it differs.
-	Payload(const Skeleton& skeleton_, nb::bytes file, const mocpack_Motion& like, uint64_t memory_limit)
-		: skeleton(skeleton_), source(file), limit(memory_limit),
+	Payload(const Skeleton& skeleton_, nb::bytes file, const mocpack_Motion& like,
+			std::optional<uint64_t> memory_limit)
+		: skeleton(skeleton_), source(file), limit(memory_limit.value_or(UINT64_MAX)),
 		  motion(mocpack::open_keysine_alike(skeleton.view, source.bytes, like, limit))
 	{
 	}
@@ -78,9 +77,8 @@ class Payload
 	static std::unique_ptr<Payload> open_alike(const Skeleton& skeleton, nb::bytes file, nb::handle like,
 											   std::optional<uint64_t> memory_limit)
 	{
-		auto found =
-			std::make_unique<Payload>(skeleton, file, parsed_file(like), memory_limit.value_or(UINT64_MAX));
-		return found->motion ? std::move(found) : nullptr;
+		auto payload = std::make_unique<Payload>(skeleton, file, parsed_file(like), memory_limit);
+		return payload->motion ? std::move(payload) : nullptr;
 	}
 
 	~Payload()
@@ -88,22 +86,32 @@ class Payload
 		mocpack_close(motion);
 	}
 
-	const mocpack_Motion& file() const
+	const mocpack_KeysineLayout& layout() const
 	{
-		return *motion;
+		return motion->layout;
 	}
 
 	// Offsets in the payload and sizes of the bytes that frames start … stop - 1 need: keys, then each layer.
 	std::vector<std::pair<uint64_t, uint64_t>> ranges(size_t start, size_t stop) const
 	{
 		check_frames(start, stop);
-		mocpack_Range found[mocpack::MAX_RANGES];
+		mocpack_Range ranges[mocpack::MAX_RANGES];
 		std::vector<std::pair<uint64_t, uint64_t>> pairs(
 			mocpack::find_ranges(*motion, motion->group_at(start), motion->group_at(stop - 1),
-								 motion->layout.layer_count, true, found));
+								 motion->layout.layer_count, true, ranges));
 		for (size_t i = 0; i < pairs.size(); ++i)
-			pairs[i] = {found[i].offset - motion->payload.offset, found[i].size};
+			pairs[i] = {ranges[i].offset - motion->payload.offset, ranges[i].size};
 		return pairs;
+	}
+
+	// The end of each layer in the payload, and its largest and mean error; 0: not stated.
+	std::vector<std::tuple<uint64_t, double, double>> layers() const
+	{
+		std::vector<std::tuple<uint64_t, double, double>> rows;
+		for (size_t i = 0; i < motion->layout.layer_count; ++i)
+			rows.emplace_back(motion->layer_end(i) - motion->payload.offset, motion->info.layers[i].max_error,
+							  motion->info.layers[i].mean_error);
+		return rows;
 	}
 
 	// Bytes that decoding frames start … stop - 1 takes besides the arrays that it returns; without frames,
@@ -120,8 +128,9 @@ class Payload
 	}
 
 	// Rotations and translations of frames start … stop - 1: of `joints` alone, where they are named.
-	// Rotations are made unit and of one sign in time, unless `settled` is false.
-	Motion decode(size_t start, size_t stop, const Joints& joints, size_t threads, bool settled)
+	// `normalized` rotations are unit and of one sign in time.
+	Motion decode(size_t start, size_t stop, const std::optional<std::vector<int32_t>>& joints,
+				  size_t threads, bool normalized)
 	{
 		const mocpack_Skeleton& s = skeleton.view;
 		std::vector<int32_t> rotations(s.joint_count), translations(s.translated_count);
@@ -130,10 +139,10 @@ class Payload
 											  translations.data(), &columns))
 			throw nb::value_error("no such joint");
 		check_frames(start, stop);
-		MotionArrays found(stop - start, columns);
+		MotionArrays arrays(stop - start, columns);
 		run(start, stop, threads, [&](KeysineFrames& frames, mocpack_Error* error)
-			{ return frames.decode(found.out, settled, error); });
-		return {found.rotations, found.translations};
+			{ return frames.decode(arrays.out, normalized, error); });
+		return {arrays.rotations, arrays.translations};
 	}
 
 	// Rotations and translations of the key poses at the ends of all groups.
@@ -160,36 +169,6 @@ class Payload
 			{
 				return frames.write_window(plan.view, plan.step, plan.rate, out.shape(0), out.data(), error);
 			});
-	}
-
-	// The symbols of a group, for training: train.h says which.
-	NewArray<int32_t, 1> symbols(size_t group)
-	{
-		if (group >= motion->layout.group_count)
-			throw nb::value_error("the payload has no such group");
-		std::vector<int32_t> numbers;
-		mocpack_Status status = MOCPACK_OK;
-		auto read = [&](KeysineFrames& frames, mocpack_Error* error)
-		{
-			const int32_t* keys;
-			mocpack::GroupLayers layers;
-			if (!frames.find_group(group, &keys, &layers, error))
-				return false;
-			std::vector<uint8_t> scratch(2 * mocpack_keysine_group_scratch_size(motion->head));
-			size_t count = 0;
-			auto read_symbols = [&](int32_t* to)
-			{
-				return mocpack_keysine_group_symbols(motion->head, group, keys, layers.bytes[0],
-													 layers.sizes[0], to, &count, scratch.data());
-			};
-			status = read_symbols(nullptr);
-			numbers.resize(count);
-			status = status == MOCPACK_OK ? read_symbols(numbers.data()) : status;
-			return true;
-		};
-		run(motion->key_frame(group), motion->key_frame(group) + 1, 1, read);
-		check_status(status, "a keysine group");
-		return copy_array(numbers.data(), {numbers.size()});
 	}
 
   private:
@@ -223,63 +202,6 @@ class Payload
 	}
 };
 
-// The static tables by name, flat, for decoders in Python.
-nb::dict keysine_tables()
-{
-	nb::dict tables;
-	mocpack_KeysineTable table;
-	for (size_t i = 0; mocpack_keysine_trained_table(i, &table); ++i)
-	{
-		auto numbers = new_array<int32_t, 1>({table.size});
-		for (size_t k = 0; k < table.size; ++k)
-			numbers.data()[k] = table.starts ? int32_t(table.starts[k]) : table.weights[k];
-		tables[table.name] = numbers;
-	}
-	return tables;
-}
-
-// The end of each layer in the payload, and its largest and mean error; 0: not stated.
-std::vector<std::tuple<uint64_t, double, double>> layers_of(const Payload& payload)
-{
-	const mocpack_Motion& m = payload.file();
-	std::vector<std::tuple<uint64_t, double, double>> found;
-	for (size_t i = 0; i < m.layout.layer_count; ++i)
-		found.emplace_back(m.layer_end(i) - m.payload.offset, m.info.layers[i].max_error,
-						   m.info.layers[i].mean_error);
-	return found;
-}
-
-// What the head says, by name.
-nb::dict head_fields(const Payload& payload)
-{
-	const mocpack_Motion& m = payload.file();
-	const mocpack_KeysineLayout& l = m.layout;
-	const mocpack_KeysineFields fields = mocpack_keysine_fields(m.head);
-	const uint8_t* steps = mocpack_keysine_grid_steps(m.head);
-	nb::dict found;
-	found["mode"] = fields.mode;
-	found["fine_bits"] = fields.fine_bits;
-	found["tempo"] = fields.tempo;
-	found["unit"] = fields.unit;
-	found["group_frames"] = fields.group_frames;
-	found["keys_error"] = fields.keys_error;
-	found["errors"] = copy_array(&fields.errors[0].max, {l.layer_count, size_t(2)});
-	found["table"] =
-		copy_array(mocpack_keysine_plan(m.head), {m.tree.joint_count, size_t(MOCPACK_KEYSINE_PLAN_COLUMNS)});
-	found["predictors"] =
-		copy_array(mocpack_keysine_predictors(m.head), {size_t(fields.predictor_count), size_t(4)});
-	found["shifts"] = copy_array(l.shifts, {l.layer_count - 1, size_t(2), l.track_count});
-	found["sizes"] = copy_array(l.sizes, {l.part_count});
-	found["grid_steps"] = copy_array(steps, {steps ? l.track_count : 0});
-	found["initial_scales"] =
-		copy_array(mocpack_keysine_initial_scales(m.head), {steps ? l.channel_count : 0});
-	auto tracks = new_array<int32_t, 2>({l.track_count, 5});
-	for (size_t t = 0; t < l.track_count; ++t)
-		mocpack_keysine_track(m.head, t, tracks.data() + 5 * t);
-	found["tracks"] = tracks;
-	return found;
-}
-
 } // namespace
 
 void register_keysine_decode(nb::module_& m)
@@ -294,20 +216,14 @@ void register_keysine_decode(nb::module_& m)
 					"memory_limit"_a.none() = nb::none(), nb::keep_alive<0, 1>(),
 					nb::sig("def open_alike(skeleton: Skeleton, file: bytes, like: File, memory_limit: int | "
 							"None = None) -> KeysinePayload | None"))
-		.def_prop_ro("head_size", [](const Payload& p) { return p.file().layout.head_size; })
-		.def_prop_ro("group_count", [](const Payload& p) { return p.file().layout.group_count; })
-		.def_prop_ro("groups_per_segment",
-					 [](const Payload& p) { return p.file().layout.groups_per_segment; })
-		.def_prop_ro("layer_count", [](const Payload& p) { return p.file().layout.layer_count; })
-		.def_prop_ro("part_count", [](const Payload& p) { return p.file().layout.part_count; })
-		.def_prop_ro("layers", &layers_of, nb::sig("def layers(self) -> list[tuple[int, float, float]]"))
-		.def("head_fields", &head_fields, nb::sig("def head_fields(self) -> dict[str, Any]"))
+		.def_prop_ro("head_size", [](const Payload& p) { return p.layout().head_size; })
+		.def_prop_ro("group_count", [](const Payload& p) { return p.layout().group_count; })
+		.def_prop_ro("part_count", [](const Payload& p) { return p.layout().part_count; })
+		.def_prop_ro("layers", &Payload::layers)
 		.def("ranges", &Payload::ranges, "start"_a, "stop"_a)
 		.def("decode", &Payload::decode, "start"_a, "stop"_a, "joints"_a.none() = nb::none(), "threads"_a = 1,
-			 "settled"_a = true)
+			 "normalized"_a = true)
 		.def("memory_needed", &Payload::memory_needed, "start"_a, "stop"_a, "threads"_a = 1)
 		.def("poses", &Payload::poses)
-		.def("write", &Payload::write, "plan"_a, "start"_a, "stop"_a, "out"_a)
-		.def("symbols", &Payload::symbols, "group"_a);
-	m.def("keysine_tables", &keysine_tables, nb::sig("def keysine_tables() -> dict[str, list[int]]"));
+		.def("write", &Payload::write, "plan"_a, "start"_a, "stop"_a, "out"_a);
 }

@@ -51,6 +51,8 @@ void check_status(int status, const char* what)
 		raise("TruncatedError", (name + " ends too early").c_str());
 	if (status == MOCPACK_CORRUPT)
 		raise_corrupt((name + " is corrupt: it violates the format").c_str());
+	if (status == MOCPACK_BAD_ARGUMENT)
+		throw nb::value_error((name + ": an argument is out of range").c_str());
 	// the caller's mistake, not corrupt data
 	throw std::runtime_error(name + (status == MOCPACK_NO_MEMORY ? ": too little memory was given"
 																 : ": nothing keeps what was asked"));

@@ -1,4 +1,4 @@
-"""Parse and rewrite the bytes of a `keysine` payload in Python, for tests.
+"""The fields of the head of a `keysine` payload, for tests and the readable decoder.
 
 Head: varint size of the head; its numbers, coded; u16 CRC-16 of the head so far. A part is the u16
 CRC-16 of its body, then its body; a group of one frame has no bytes.
@@ -7,12 +7,9 @@ CRC-16 of its body, then its body; a group of one frame has no bytes.
 from __future__ import annotations
 
 import binascii
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate
-from typing import Any
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -22,18 +19,9 @@ from keysine_tracks import (
     Rotation,
     Translation,
 )
-from mocpack import _core
 from mocpack.arrays import I32, U8
-from mocpack.clip import ClipHeader
-from mocpack.codec import Payload
-from mocpack.codecs.keysine.payload import open_payload
-from mocpack.coding.fields import FieldWriter
 
 GRID, FIRST_FRAME_ALONE, THOROUGH = 1, 2, 4  # bits of the mode
-MAX_UNIT = _core.KEYSINE_MOST_UNIT  # meters
-MIN_UNIT = 1e-30  # meters; the smallest unit of a writer, far below any precision but not denormal
-
-
 BUNDLE_GROUPS = 4  # groups that one part of a later layer refines, at most
 
 
@@ -90,6 +78,10 @@ class PayloadHead:
     grid: Grid | None = None
 
     @property
+    def mode(self) -> int:
+        return (self.grid.mode if self.grid else 0) | FIRST_FRAME_ALONE * self.first_frame_alone
+
+    @property
     def lead(self) -> int:
         """Frames before those that groups divide evenly."""
         return int(self.first_frame_alone)
@@ -97,28 +89,6 @@ class PayloadHead:
     @property
     def fine(self) -> float:
         return 0.5**self.fine_bits
-
-    @property
-    def coarse_error(self) -> float:
-        """Largest error, in meters, of the motion that the keys alone give."""
-        return self.stated(self.coarse)
-
-    @property
-    def layer_errors(self) -> tuple[float, ...]:
-        """Largest errors, in meters, with each layer, if there are several."""
-        return tuple(self.unit * 2 ** ((largest - 64) / 8) for largest, _ in self.errors)
-
-    @property
-    def mean_errors(self) -> tuple[float, ...]:
-        """Mean errors, in meters, with each layer, if there are several."""
-        return tuple(self.unit * 2 ** ((mean - 64) / 8) for _, mean in self.errors)
-
-    def stated(self, coarse: int) -> float:
-        return float(self.unit * 2 ** (coarse / 8))
-
-    def statement(self, error: float) -> int:
-        """Return the number that states an error, rounded up."""
-        return min(max(math.ceil(8 * math.log2(max(error, self.unit) / self.unit)), 0), 255)
 
     @property
     def track_count(self) -> int:
@@ -174,6 +144,10 @@ class PayloadHead:
         at = self._part_numbers[layer, kind, number]
         return self._part_ends[at], self.sizes[at]
 
+    def split(self, payload: bytes) -> list[bytes]:
+        """Return the parts of a payload."""
+        return [payload[start:stop] for start, stop in pairwise(self._part_ends)]
+
     @property
     def segment_sizes(self) -> tuple[int, ...]:
         return self.sizes[: self.segment_count]
@@ -209,97 +183,6 @@ class PayloadHead:
     @cached_property
     def _part_numbers(self) -> dict[tuple[int, str, int], int]:
         return {part: at for at, part in enumerate(self.part_order)}
-
-
-def stated_unit(size: float) -> float:
-    """Return the unit nearest to a size that a head can state: eight bits of it count."""
-    size = min(max(size, MIN_UNIT), MAX_UNIT)
-    rounded = np.float32(size).view(np.uint32) + np.uint32(0x8000) & np.uint32(0xFFFF0000)
-    return float(rounded.view(np.float32))
-
-
-def write_payload(
-    head: PayloadHead,
-    native: _core.Skeleton,
-    segments: Sequence[bytes],
-    layers: Sequence[Sequence[bytes]],
-) -> bytes:
-    """Return the payload; sizes of head and parts are taken from the parts."""
-    groups = [part for layer in layers for part in layer]
-    return b"".join((written_head(head, native, segments, groups), *segments, *groups))
-
-
-def written_head(
-    head: PayloadHead, native: _core.Skeleton, segments: Sequence[bytes], groups: Sequence[bytes]
-) -> bytes:
-    """Return the bytes of a head; sizes are those of the parts, groups layer by layer."""
-    steps, scales = (head.grid.steps, head.grid.initial_scales) if head.grid else ((), ())
-    mode = head.grid.mode if head.grid else 0
-    coded = _core.keysine_encode_head(
-        skeleton=native,
-        mode=mode | (FIRST_FRAME_ALONE if head.first_frame_alone else 0),
-        fine_bits=head.fine_bits,
-        tempo=head.tempo,
-        unit=head.unit,
-        group_count=head.group_count,
-        groups_per_segment=head.groups_per_segment,
-        group_frames=head.group_frames,
-        keys_error=head.coarse,
-        errors=list(head.errors) or [(0, 0)],
-        table=head.table,
-        sizes=[len(part) for part in (*segments, *groups)],
-        predictors=head.predictors,
-        shifts=head.shifts,
-        grid_steps=steps,
-        initial_scales=scales,
-    )
-    return sealed_head(coded)
-
-
-def sealed_head(body: bytes) -> bytes:
-    """Return a head: its size, which counts itself and the checksum, the body, the checksum."""
-    start = FieldWriter()
-    start.varint(len(body) + 2 + next(n for n in (1, 2, 3, 4) if len(body) + 2 + n < 128**n))
-    whole = start.bytes() + body
-    return whole + checksum(whole)
-
-
-def read_head(payload: Payload | bytes, header: ClipHeader) -> PayloadHead:
-    """Return the fields of a payload's head."""
-    return head_of(open_payload(payload, header))
-
-
-def head_of(payload: _core.KeysinePayload) -> PayloadHead:
-    """Return the fields of an open payload's head."""
-    fields = payload.head_fields()
-    mode = fields["mode"]
-    steps, scales = (tuple(fields[name].tolist()) for name in ("grid_steps", "initial_scales"))
-    errors = tuple((largest, mean) for largest, mean in fields["errors"].tolist())
-    return PayloadHead(
-        fine_bits=fields["fine_bits"],
-        coarse=fields["keys_error"],
-        tempo=fields["tempo"],
-        unit=fields["unit"],
-        group_count=payload.group_count,
-        groups_per_segment=payload.groups_per_segment,
-        table=_keep_fields(fields["table"]),
-        predictors=_keep_fields(fields["predictors"]),
-        size=payload.head_size,
-        sizes=tuple(fields["sizes"].tolist()),
-        layer_count=payload.layer_count,
-        errors=errors if payload.layer_count > 1 else (),
-        shifts=_keep_fields(fields["shifts"]),
-        first_frame_alone=bool(mode & FIRST_FRAME_ALONE),
-        group_frames=fields["group_frames"],
-        grid=Grid(bool(mode & THOROUGH), steps, scales) if mode & GRID else None,
-    )
-
-
-def _keep_fields(values: Any) -> Any:
-    """Return a read-only array, because heads are shared."""
-    array = np.asarray(values)
-    array.setflags(write=False)
-    return array
 
 
 def checksum(data: bytes) -> bytes:

@@ -11,7 +11,6 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
-from mocpack import _core
 from mocpack.arrays import F64, I32
 from mocpack.skeleton import Skeleton
 
@@ -19,8 +18,8 @@ MEAN_GRID = 0.125  # radians
 AXES_BITS = 12
 AXES_GRID = 0.5**AXES_BITS  # radians, of the turns of axes
 ORIGIN_GRID = 1.0  # meters
-STEPS = _core.KEYSINE_STEPS
-UNIT_STEP = _core.KEYSINE_UNIT_STEP  # index of the step that is the unit itself
+STEPS = 64
+UNIT_STEP = 8  # index of the step that is the unit itself
 
 
 class Rotation(IntEnum):
@@ -50,7 +49,7 @@ ROTATION_KIND, TRANSLATION_KIND = 0, 1
 MEAN, BASIS, ORIGIN = slice(2, 5), slice(5, 8), slice(9, 12)
 ROTATION_KEY_STEP, TRANSLATION_KEY_STEP = 8, 12
 HELD = 13  # bit i: the joint's hinge i, slides before turns, is held within its limits
-COLUMNS = _core.KEYSINE_PLAN_COLUMNS
+COLUMNS = 14
 
 
 @dataclass(frozen=True)

@@ -286,15 +286,6 @@ bool KeysineFrames::write_window(const mocpack_WindowPlan& plan, double step, do
 	return good;
 }
 
-bool KeysineFrames::find_group(size_t group, const int32_t** keys, GroupLayers* layers, mocpack_Error* error)
-{
-	if (!load_keys(motion_, &tasks_[0], motion_.segment_of(group), 1, error) ||
-		!load_layers(motion_, tasks_[0], group, 1, layers, error))
-		return false;
-	*keys = key_of(motion_, tasks_[0], group);
-	return true;
-}
-
 SegmentKeys KeysineFrames::last_keys() const
 {
 	const Task& task = tasks_[task_count_ - 1];

@@ -60,9 +60,6 @@ class KeysineFrames
 	bool write_window(const mocpack_WindowPlan& plan, double step, double rate, size_t rows, float* out,
 					  mocpack_Error* error);
 
-	// Finds the key poses at the ends of a group (2, channels) and the bytes of its first layer.
-	bool find_group(size_t group, const int32_t** keys, GroupLayers* layers, mocpack_Error* error);
-
 	// Returns the key poses of the last segment that was decoded.
 	SegmentKeys last_keys() const;
 

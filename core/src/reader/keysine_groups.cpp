@@ -36,6 +36,17 @@ bool load_keys(const mocpack_Motion& m, GroupLane* lane, size_t segment, size_t 
 	return true;
 }
 
+namespace
+{
+
+// The bytes of a group's parts with `count` layers.
+struct GroupLayers
+{
+	size_t count;
+	const uint8_t* bytes[MOCPACK_KEYSINE_MAX_GROUP_PARTS];
+	size_t sizes[MOCPACK_KEYSINE_MAX_GROUP_PARTS];
+};
+
 bool load_layers(const mocpack_Motion& m, const GroupLane& lane, size_t group, size_t count,
 				 GroupLayers* layers, mocpack_Error* error)
 {
@@ -54,6 +65,8 @@ bool load_layers(const mocpack_Motion& m, const GroupLane& lane, size_t group, s
 	}
 	return true;
 }
+
+} // namespace
 
 size_t find_ranges(const mocpack_Motion& m, size_t first, size_t last, size_t max_layers, bool with_keys,
 				   mocpack_Range* ranges)

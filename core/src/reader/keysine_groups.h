@@ -52,16 +52,6 @@ inline const int32_t* key_of(const mocpack_Motion& motion, const GroupLane& lane
 	return lane.keys + (key - lane.segment * motion.layout.groups_per_segment) * motion.layout.channel_count;
 }
 
-// The bytes of a group's parts with `count` layers.
-struct GroupLayers
-{
-	size_t count;
-	const uint8_t* bytes[MOCPACK_KEYSINE_MAX_GROUP_PARTS];
-	size_t sizes[MOCPACK_KEYSINE_MAX_GROUP_PARTS];
-};
-bool load_layers(const mocpack_Motion& motion, const GroupLane& lane, size_t group, size_t count,
-				 GroupLayers* layers, mocpack_Error* error);
-
 // Finds the byte ranges of groups first … last in the file: of their key poses if `with_keys`, then of each
 // layer; without layers, of the key poses in all layers. Returns their number, at most MAX_RANGES.
 size_t find_ranges(const mocpack_Motion& motion, size_t first, size_t last, size_t max_layers, bool with_keys,

@@ -100,5 +100,9 @@ def _bytes_needed(header: AnyHeader) -> int:
 
 
 def _bytes_for_tracks(chunks: Sequence[Chunk]) -> int:
-    heads = [read_track_head(body) for tag, body in chunks if tag == "trak"]
-    return -(-sum(head.count * WIDTHS[head.kind] for head in heads) // SAMPLES_PER_BYTE)
+    numbers = 0
+    for tag, body in chunks:
+        if tag == "trak":
+            head = read_track_head(body)
+            numbers += head.count * WIDTHS[head.kind]
+    return -(-numbers // SAMPLES_PER_BYTE)

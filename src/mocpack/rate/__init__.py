@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -93,7 +93,7 @@ class Target:
             raise UsageError("joint_errors bound the largest error: give max_error, not mean_error")
 
     def __bool__(self) -> bool:
-        return any(getattr(self, one.name) for one in fields(self))
+        return any(vars(self).values())
 
     def bounds(self, clip: AnyClip) -> Bounds:
         """Return the error bounds of a file with this target; `max_error` must be set."""

@@ -74,12 +74,12 @@ class Levels:
         self._means, self._surprises, self._mood = list(sizes), [0] * len(sizes), 0
         self._weights: list[int] = tables()["GRID_WEIGHTS"].tolist()
 
-    def outlook(self, t: int, c: int) -> tuple[int, int]:
-        """Return the class of channel c of track t, and how many of its digits are plain."""
+    def inputs(self, t: int, c: int) -> tuple[int, ...]:
+        """Return what the class of channel c of track t depends on."""
         at, above = self._plan.tracks[t].first_channel + c, self._groups[t].parent
         columns = self._groups[above].columns if above >= 0 else ()
         surprises = sum(self._surprises[column] for column in columns)
-        inputs = (
+        return (
             level_of(self._means[at]),
             level_of(self._sizes[at]),
             self._mood >> 4,
@@ -87,6 +87,9 @@ class Levels:
             self._surprises[at - 1] if c else 0,
             surprises * (12 // len(columns)) >> 2 if columns else 0,
         )
+
+    def outlook(self, inputs: Sequence[int]) -> tuple[int, int]:
+        """Return the class of a number by its inputs, and how many of its digits are plain."""
         *weights, constant = self._weights
         level = constant + sum(w * x for w, x in zip(weights, inputs, strict=True)) >> 8
         width = min(max((level >> 4) - WIDE_OCTAVE, 0), MOST_WIDTH)
@@ -144,16 +147,25 @@ class GridRows:
         center = predicted + 8 >> 4
         off = predicted - 16 * center
         side, fraction = (-1, -1 - off >> 1) if off < 0 else (1, off >> 1)
-        kind, width = self._levels.outlook(t, c)
-        starts = self._sided[kind][fraction] if kind < SIDED else self._tables[kind - SIDED]
-        folded = rest_of(self._coder, self._coder.symbol(starts), FINE)
-        size = (folded >> 1 << width) + self._coder.bits(width)
-        value = center + side * (-size if folded & 1 else size)
-        if folded >= LARGEST or abs(value) > LARGEST:
+        value = center + side * self.residual(self._levels.inputs(t, c), fraction)
+        if abs(value) > LARGEST:
             raise CorruptionError("keysine payload: a number is too large")
         self._levels.learn(at, min(16 * abs(16 * value - predicted), MAX_ERROR_CODE))
         self._forecast.learn(at, float(value - before))
         return value
+
+    def residual(self, inputs: tuple[int, ...], fraction: int) -> int:
+        """Read how far a number is from its prediction, in the direction of the prediction's rest.
+
+        fraction : where the prediction stands between two numbers, in quarters of half a step.
+        """
+        kind, width = self._levels.outlook(inputs)
+        starts = self._sided[kind][fraction] if kind < SIDED else self._tables[kind - SIDED]
+        folded = rest_of(self._coder, self._coder.symbol(starts), FINE)
+        if folded >= LARGEST:
+            raise CorruptionError("keysine payload: a number is too large")
+        size = (folded >> 1 << width) + self._coder.bits(width)
+        return -size if folded & 1 else size
 
     def _level(self, context: int) -> int:
         if not self._single(context):

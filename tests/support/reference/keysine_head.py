@@ -6,6 +6,7 @@ import struct
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from keysine_payload import FIRST_FRAME_ALONE, GRID, THOROUGH, Grid, PayloadHead, checksum
 from keysine_tracks import (
@@ -56,6 +57,11 @@ def head_bytes(read: Read) -> bytes:
     if size < SHORTEST_PAYLOAD:
         raise CorruptionError(f"keysine payload: a head of {size} bytes")
     return read(0, size)
+
+
+def head_of(payload: bytes, header: ClipHeader) -> PayloadHead:
+    """Return what the head of a payload says."""
+    return read_head(lambda offset, size: payload[offset : offset + size], header)[0]
 
 
 def read_head(read: Read, header: ClipHeader) -> tuple[PayloadHead, Plan]:
@@ -208,14 +214,9 @@ class HeadSymbols:
         return (0, 1, moving, None)[symbol]
 
     def _limit_flags(self, limits: F64, *, narrow: bool = False) -> int:
-        """Read which hinges hold their joint within their limits (N, 2), a bit for each.
-
-        Only those that have limits can; with `narrow`, those whose limits are less than a full
-        turn apart.
-        """
-        widths = np.ptp(limits, axis=1)
-        able = widths < 2 * np.pi if narrow else np.isfinite(limits).any(axis=1)
-        return sum(self._coder.bits(1) << i for i in np.flatnonzero(able).tolist())
+        """Read which hinges hold their joint within their limits (N, 2), a bit for each."""
+        able = np.flatnonzero(can_hold(limits, narrow=narrow)).tolist()
+        return sum(self._coder.bits(1) << i for i in able)
 
     def _numbers(self, what: int, count: int) -> list[int]:
         """Read some of three numbers; the others are 0."""
@@ -264,17 +265,14 @@ class HeadSymbols:
                 shift = 0
                 for t in range(tracks):
                     if layer:
-                        shift = self._at_most(int(found[layer - 1, kind, t]))
+                        most = int(found[layer - 1, kind, t])
+                        shift = self._coder.symbol(shift_starts(most))
                     else:
                         shift += self._number(KEY_STEP_NUMBER)
                     if not 0 <= shift <= MOST_SHIFT:
                         raise CorruptionError(f"keysine head: shift {shift} is outside 0..8")
                     found[layer, kind, t] = shift
         return found
-
-    def _at_most(self, most: int) -> int:
-        """Read a number from 0 to `most`, all equally likely."""
-        return self._coder.symbol([min(i, most + 1) * 4096 // (most + 1) for i in range(10)])
 
     def grid(self, plan: Plan, *, thorough: bool) -> Grid:
         """Read the steps of tracks and the initial scales of channels of a grid in time."""
@@ -304,6 +302,21 @@ class HeadSymbols:
 
     def _number(self, what: int, *, signed: bool = True) -> int:
         return number(self._coder, tables()["HEAD_TABLES"][what].tolist(), signed=signed)
+
+
+def can_hold(limits: F64, *, narrow: bool) -> npt.NDArray[np.bool_]:
+    """Return which hinges with these limits (N, 2) can hold their joint within them.
+
+    Only those that have limits can; with `narrow`, those whose limits are less than a full turn
+    apart.
+    """
+    able = np.ptp(limits, axis=1) < 2 * np.pi if narrow else np.isfinite(limits).any(axis=1)
+    return np.asarray(able)
+
+
+def shift_starts(most: int) -> list[int]:
+    """Return the table of shifts from 0 to `most`, all equally likely."""
+    return [min(i, most + 1) * 4096 // (most + 1) for i in range(MOST_SHIFT + 2)]
 
 
 def _longest_group(head: PayloadHead, frame_count: int) -> int:

@@ -26,14 +26,14 @@ from keysine_tracks import (
     Translation,
     hinges_of,
 )
-from mocpack import _core, rotations
+from mocpack import rotations
 from mocpack.arrays import F64, I32
 from mocpack.clip import ClipHeader
 from mocpack.errors import CorruptionError
 
 SHELL_RADIUS_M = 0.03  # meters
 SPREAD = 0.3  # exponent of descendants in the weights
-KEY_STEP = _core.KEYSINE_KEY_STEP  # of a coefficient's step of the same index
+KEY_STEP = 0.8  # of a coefficient's step of the same index
 # weights in what errors above hinges cost, and how much of that may be left
 ORIGIN_WEIGHT, SHELL_WEIGHT, END_WEIGHT, USUAL_REST = 0.25, 0.25, 1.0, 1.5
 

@@ -6,14 +6,15 @@ twin.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import isqrt
+from pathlib import Path
 
 import numpy as np
 
-from mocpack import _core
 from mocpack.arrays import I64
 from mocpack.errors import CorruptionError
 from reference.keysine_plan import Plan
@@ -25,34 +26,21 @@ STEPS, STEP_ESCAPE, FIRST_GUESS, STEP_GUESSES = 64, 23, 5, 8
 SIGNS = 12  # that are read at once
 MAX_BLOCK_FRAMES = 512  # frames
 RATIOS = (1, 1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128, 181, 256)
-SHAPES = {
-    "MAGNITUDE_WEIGHTS": (4, 4, 13),
-    "MAGNITUDE_CONSTANTS": (16, 4),
-    "MAGNITUDE_LIFTS": (4, 4, 24),
-    "MAGNITUDE_TABLES": (26, 4, 33),
-    "REACH_WEIGHTS": (8, 9),
-    "REACH_FAMILIES": (8, 10),
-    "REACH_TABLES": (32, 4, 25),
-    "STEP_TABLES": (9, 8, 25),
-    "KEY_WEIGHTS": (24, 8),
-    "KEY_FAMILIES": (24, 10),
-    "KEY_TABLES": (48, 33),
-    "SPLIT_TABLE": (9,),
-    "HEAD_TABLES": (31, 33),
-    "KIND_STARTS": (8, 9),
-    "GRID_WEIGHTS": (7,),
-    "GRID_SIDED_TABLES": (8, 4, 33),
-    "GRID_TABLES": (9, 33),
-}
+TABLES = Path(__file__).resolve().parents[3] / "core/src/keysine/decode/tables.inc"
+ARRAY = re.compile(r"(\w+)((?:\[\d+\])+) = (\{.*?\});", re.DOTALL)
+# the core has one row for each pair of band group and kind
+SHAPES = {"MAGNITUDE_WEIGHTS": (4, 4, 13), "MAGNITUDE_LIFTS": (4, 4, 24)}
 
 
 @cache
 def tables() -> dict[str, I64]:
     """Return the trained tables, as docs/codecs/keysine.md names them."""
-    return {
-        name: np.asarray(numbers, np.int64).reshape(SHAPES[name])
-        for name, numbers in _core.keysine_tables().items()
-    }
+    found = {}
+    for name, sizes, body in ARRAY.findall(TABLES.read_text()):
+        numbers = np.array([int(number) for number in re.findall(r"-?\d+", body)])
+        shape = tuple(int(size) for size in re.findall(r"\d+", sizes))
+        found[name] = numbers.reshape(SHAPES.get(name, shape))
+    return found
 
 
 def plain_bits(symbol: int, m: int) -> int:

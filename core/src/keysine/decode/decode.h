@@ -99,10 +99,7 @@ extern "C"
 
 	const int32_t* mocpack_keysine_plan(const mocpack_KeysineHead* head);		// the plan (J, 14)
 	const int32_t* mocpack_keysine_predictors(const mocpack_KeysineHead* head); // (predictors, 4)
-	// Grid mode only, else null: the step of each track (tracks), and the expected initial prediction error
-	// (channels), in half octaves of 1/32 step.
-	const uint8_t* mocpack_keysine_grid_steps(const mocpack_KeysineHead* head);
-	const uint8_t* mocpack_keysine_initial_scales(const mocpack_KeysineHead* head);
+	const uint8_t* mocpack_keysine_grid_steps(const mocpack_KeysineHead* head); // (tracks); null: no grid
 
 	/* Decodes the key poses (key_count, channels) of one segment from its part of the first layer, then
 	 * refines them by that of layer 1, 2 and so on. */

@@ -307,8 +307,3 @@ const uint8_t* mocpack_keysine_grid_steps(const mocpack_KeysineHead* h)
 {
 	return h->grid ? h->grid_steps : nullptr;
 }
-
-const uint8_t* mocpack_keysine_initial_scales(const mocpack_KeysineHead* h)
-{
-	return h->grid ? h->initial_scales : nullptr;
-}

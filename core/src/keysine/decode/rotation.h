@@ -18,13 +18,13 @@ inline void matrix_of(Quat q, double* m)
 	m[8] = 1 - 2 * (q.x * q.x + q.y * q.y);
 }
 
-// Computes the inverse square root of a symmetric positive matrix by Jacobi rotations.
-inline void inverse_square_root(const double* m, double* root)
+// Diagonalizes a symmetric 3×3 matrix by Jacobi rotations: `a` becomes diagonal, the columns of `v` are the
+// eigenvectors.
+inline void diagonalize(double* a, double* v)
 {
 	const double negligible = 1e-16; // part of the diagonal, which rounding hides
-	double a[9], v[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
 	for (int i = 0; i < 9; ++i)
-		a[i] = m[i];
+		v[i] = i % 4 ? 0 : 1;
 	bool rotated = true;
 	for (int sweep = 0; sweep < 12 && rotated; ++sweep)
 	{
@@ -56,6 +56,15 @@ inline void inverse_square_root(const double* m, double* root)
 				}
 			}
 	}
+}
+
+// Computes the inverse square root of a symmetric positive matrix.
+inline void inverse_square_root(const double* m, double* root)
+{
+	double a[9], v[9];
+	for (int i = 0; i < 9; ++i)
+		a[i] = m[i];
+	diagonalize(a, v);
 	const double roots[3] = {std::sqrt(a[0]), std::sqrt(a[4]), std::sqrt(a[8])};
 	for (int r = 0; r < 3; ++r)
 		for (int c = 0; c <= r; ++c)

@@ -56,38 +56,12 @@ MOCPACK_SIMD_CLONES void cosine_series(double* signals, size_t frames, size_t wi
 	}
 }
 
-// Eigenvectors of a symmetric matrix, by Jacobi's rotations: the columns of `vectors`, widest first.
+// Eigenvectors of a symmetric matrix: the columns of `vectors`, widest first.
 void principal_axes(const double* matrix, double* vectors)
 {
-	double a[9], v[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+	double a[9], v[9];
 	std::copy(matrix, matrix + 9, a);
-	for (int sweep = 0; sweep < 16; ++sweep)
-		for (int p = 0; p < 2; ++p)
-			for (int q = p + 1; q < 3; ++q)
-			{
-				const double apq = a[3 * p + q];
-				if (std::fabs(apq) <= 1e-300)
-					continue;
-				const double theta = 0.5 * (a[4 * q] - a[4 * p]) / apq;
-				const double t =
-					(theta < 0 ? -1.0 : 1.0) / (std::fabs(theta) + std::sqrt(theta * theta + 1.0));
-				const double c = 1.0 / std::sqrt(t * t + 1.0), s = t * c;
-				for (int k = 0; k < 3; ++k) // columns, then rows
-				{
-					double x = a[3 * k + p], y = a[3 * k + q];
-					a[3 * k + p] = c * x - s * y, a[3 * k + q] = s * x + c * y;
-				}
-				for (int k = 0; k < 3; ++k)
-				{
-					double x = a[3 * p + k], y = a[3 * q + k];
-					a[3 * p + k] = c * x - s * y, a[3 * q + k] = s * x + c * y;
-				}
-				for (int k = 0; k < 3; ++k)
-				{
-					double x = v[3 * k + p], y = v[3 * k + q];
-					v[3 * k + p] = c * x - s * y, v[3 * k + q] = s * x + c * y;
-				}
-			}
+	diagonalize(a, v);
 	int order[3] = {0, 1, 2}; // narrowest first
 	for (int i = 1; i < 3; ++i)
 		for (int k = i; k > 0 && a[4 * order[k]] < a[4 * order[k - 1]]; --k)

@@ -38,7 +38,7 @@ BlockCoder::BlockCoder(const mocpack_KeysineEncoder* encoder, Arena* arena)
 	found_ = arena->allocate<int32_t>(4 * stride);
 	strained_ = arena->allocate<uint8_t>(stride);
 	strained_before_ = arena->allocate<uint8_t>(stride);
-	hinges_before_ = lay_out_hinges(arena);
+	hinges_before_ = lay_out_saved_hinges(arena);
 	extra_bounds_ = arena->allocate<ExtraBound>(size_t(most_extra_bounds(e_)));
 	search_ = arena->allocate<uint8_t>(search_scratch(stride_, 4, int32_t(points)));
 	if (e_.wanted)
@@ -61,12 +61,13 @@ bool BlockCoder::begin(size_t group, const int32_t* keys, int splits)
 	return true;
 }
 
-void BlockCoder::set_way(const Way& way)
+void BlockCoder::set_variant(const Variant& variant)
 {
-	weight_ = float(std::ldexp(1.0, way.doublings)), rounding_ = way.rounding, hinge_way_ = way.hinges;
+	weight_ = float(std::ldexp(1.0, variant.doublings)), rounding_ = variant.rounding,
+	hinge_variant_ = variant.hinges;
 }
 
-KeptBlock BlockCoder::lay_out_kept(Arena* arena) const
+SavedBlock BlockCoder::lay_out_saved_block(Arena* arena) const
 {
 	const size_t channels = plan_.channel_count, cells = channels * size_t(row_stride(stride_));
 	return {arena->allocate<int32_t>(plan_.track_count),
@@ -79,31 +80,31 @@ KeptBlock BlockCoder::lay_out_kept(Arena* arena) const
 			arena->allocate<Quat>(plan_.skeleton->joint_count * size_t(stride_))};
 }
 
-void BlockCoder::put_aside(const KeptBlock& kept, const Span& span, bool away) const
+void BlockCoder::copy_span(const SavedBlock& saved, const Span& span, bool saves) const
 {
 	if (span.empty())
 		return;
 	const Shape& shape = symbols_.shape;
 	const Rows& rows = symbols_.rows;
 	const size_t stride = size_t(shape.stride);
-	auto copy = [away](auto* own, auto* aside, size_t count)
-	{ std::memcpy(away ? aside : own, away ? own : aside, count * sizeof(*own)); };
+	auto copy = [saves](auto* own, auto* copied, size_t count)
+	{ std::memcpy(saves ? copied : own, saves ? own : copied, count * sizeof(*own)); };
 	for (size_t t = span.first_track; t < span.end_track; ++t)
-		copy(rows.steps + t * size_t(shape.blocks) + size_t(b_), kept.steps + t, 1);
+		copy(rows.steps + t * size_t(shape.blocks) + size_t(b_), saved.steps + t, 1);
 	const Track& last = plan_.tracks[span.end_track - 1];
 	for (size_t c = size_t(plan_.tracks[span.first_track].first_channel);
 		 c < size_t(last.first_channel + last.channels); ++c)
 	{
 		size_t row = size_t(shape.row(int32_t(c), b_)) - MARGIN;
-		copy(rows.values + row, kept.values + c * stride, stride);
-		copy(rows.levels + row, kept.levels + c * stride, stride);
-		copy(rows.reaches + c * size_t(shape.blocks) + size_t(b_), kept.reaches + c, 1);
-		copy(series_ + c * size_t(stride_), kept.series + c * size_t(stride_), size_t(stride_));
-		copy(extents_ + c, kept.extents + c, 1);
+		copy(rows.values + row, saved.values + c * stride, stride);
+		copy(rows.levels + row, saved.levels + c * stride, stride);
+		copy(rows.reaches + c * size_t(shape.blocks) + size_t(b_), saved.reaches + c, 1);
+		copy(series_ + c * size_t(stride_), saved.series + c * size_t(stride_), size_t(stride_));
+		copy(extents_ + c, saved.extents + c, 1);
 	}
 	const size_t from = pair_.at(span.first_joint, 0), to = pair_.at(span.end_joint, 0);
-	copy(pair_.decoded_position + from, kept.positions + from, to - from);
-	copy(pair_.decoded_rotation + from, kept.rotations + from, to - from);
+	copy(pair_.decoded_position + from, saved.positions + from, to - from);
+	copy(pair_.decoded_rotation + from, saved.rotations + from, to - from);
 }
 
 void BlockCoder::report() const
@@ -138,7 +139,7 @@ bool BlockCoder::code(size_t b)
 	if (filled_ != keys_)
 		fill_source(&pair_, e_, frames_);
 	filled_ = keys_;
-	set_hinge_way(); // which the tries below change
+	set_hinge_variant(); // which the tries below change
 	tracks_left_ =
 		size_t(e_.constants.block_tries) * plan_.track_count + 1; // a block without tracks is coded once, too
 	for (int tries = 0; tries < (e_.hinged ? int(e_.constants.block_tries) : 1) && tracks_left_ > 0; ++tries)
@@ -208,7 +209,7 @@ bool BlockCoder::track(size_t t)
 	*step = -1;
 	prepare(track, Target::PRICED);
 	if (strained_here_)
-		return roughly(track, step);
+		return round_strained_track(track, step);
 	bool inside = search_inside(track, step);
 	const bool has_targets =
 		track.kind != POSITION_TRACK && track.kind != HINGE_TRACK && !is_near_hinge(e_, track);
@@ -216,7 +217,7 @@ bool BlockCoder::track(size_t t)
 	if (inside && *step > hard_step && has_targets && !sketch_ && !budget_ &&
 		e_.job.settings.excess_penalty > 0)
 		inside = search_elsewhere(track, step);
-	return (inside || rounded(track, step)) && finish(track, *step);
+	return (inside || round_track(track, step)) && finish(track, *step);
 }
 
 bool BlockCoder::search_inside(const Track& track, int32_t* step)
@@ -224,8 +225,8 @@ bool BlockCoder::search_inside(const Track& track, int32_t* step)
 	double scale = 1.0;
 	for (int attempt = 0; attempt < int(e_.constants.search_retries); ++attempt)
 	{
-		*step = searched(track, scale);
-		double worst = settle(track, *step);
+		*step = search_track(track, scale);
+		double worst = decode_track(track, *step);
 		if (worst <= 1.0 || e_.job.settings.excess_penalty <= 0)
 			return true;
 		scale *= e_.constants.retry_margin * std::sqrt(worst);
@@ -251,13 +252,13 @@ bool BlockCoder::search_elsewhere(const Track& track, int32_t* step)
 	return search_inside(track, step);
 }
 
-bool BlockCoder::roughly(const Track& track, int32_t* step)
+bool BlockCoder::round_strained_track(const Track& track, int32_t* step)
 {
 	*step = step_for(e_.job.limits, size_t(track.joint),
 					 UNIT_STEP + 2 * int32_t(e_.constants.compensated_octaves));
 	for (int32_t c = 0; c < track.channels; ++c)
 		round_channel(track, c, e_.steps[*step]);
-	settle(track, *step);
+	decode_track(track, *step);
 	return finish(track, *step);
 }
 
@@ -266,7 +267,7 @@ bool BlockCoder::finish(const Track& track, int32_t step)
 	int32_t last = track.first_channel + track.channels;
 	while (next_predictor_ < e_.job.predictor_count && e_.job.predictors[4 * next_predictor_] < last)
 		++next_predictor_;
-	note(track, step);
+	store_levels(track, step);
 	errors_ += e_.job.settings.excess_penalty > 0 ? 0.0 : double(e_.job.settings.squared_penalty) * sum_;
 	for (int32_t c = 0; c < track.channels && seen_wanted_; ++c)
 		for (int32_t k = 0; k <= n_; ++k)
@@ -281,7 +282,7 @@ bool BlockCoder::finish(const Track& track, int32_t step)
 	return true;
 }
 
-void BlockCoder::note(const Track& track, int32_t step)
+void BlockCoder::store_levels(const Track& track, int32_t step)
 {
 	for (int32_t c = 0; c < track.channels; ++c)
 	{
@@ -296,7 +297,7 @@ void BlockCoder::note(const Track& track, int32_t step)
 	}
 }
 
-bool BlockCoder::rounded(const Track& track, int32_t* step)
+bool BlockCoder::round_track(const Track& track, int32_t* step)
 {
 	const int32_t first = step_for(e_.job.limits, size_t(track.joint), UNIT_STEP),
 				  uncompensated = first + 2 * int32_t(e_.constants.compensated_octaves);
@@ -306,7 +307,7 @@ bool BlockCoder::rounded(const Track& track, int32_t* step)
 			prepare(track, Target::SOURCE);
 		for (int32_t c = 0; c < track.channels; ++c)
 			round_channel(track, c, e_.steps[*step]);
-		if (settle(track, *step) <= 1.0)
+		if (decode_track(track, *step) <= 1.0)
 			return true;
 	}
 	std::memset(strained_, POINT_STRAIN, size_t(n_));
@@ -328,7 +329,7 @@ void BlockCoder::round_channel(const Track& track, int32_t c, double size)
 	}
 }
 
-int32_t BlockCoder::searched(const Track& track, double scale)
+int32_t BlockCoder::search_track(const Track& track, double scale)
 {
 	int32_t size = 3 * points_ * width_;
 	const float *start = start_, *moves = moves_;
@@ -354,8 +355,8 @@ int32_t BlockCoder::searched(const Track& track, double scale)
 		settings.sweeps = 0, settings.greedy = 1, ++settings.coarsest_step;
 	else if (sketch_)
 		settings.sweeps = 1;
-	Found found = search_block(problem, settings, e_.constants, e_.steps, found_, search_);
-	cost_ = found.cost;
+	SearchResult result = search_block(problem, settings, e_.constants, e_.steps, found_, search_);
+	cost_ = result.cost;
 	bool any = false;
 	for (int32_t c = 0; c < track.channels; ++c)
 		for (int32_t k = 0; k < n_; ++k)
@@ -363,10 +364,10 @@ int32_t BlockCoder::searched(const Track& track, double scale)
 			row_of(track, c)[k + 1] = found_[c * width_ + k];
 			any = any || found_[c * width_ + k];
 		}
-	return any ? found.step : -1;
+	return any ? result.step : -1;
 }
 
-double BlockCoder::settle(const Track& track, int32_t step)
+double BlockCoder::decode_track(const Track& track, int32_t step)
 {
 	double size = step < 0 ? 0 : e_.steps[step], worst = 0;
 	sum_ = 0;

@@ -9,22 +9,22 @@ namespace mocpack
 namespace keysine
 {
 
-// Shares of what may remain above hinges, and prices of taking it back.
-struct HingeWay
+// Factors of what may remain above hinges, and of the price of taking it back.
+struct HingeVariant
 {
 	double slack, price;
 };
 
-// How a block, or a limb of it, is searched.
-struct Way
+// A variant of the search of a block, or of a limb of it.
+struct Variant
 {
 	int doublings; // of the penalty of errors within the bound
 	float rounding;
-	HingeWay hinges;
+	HingeVariant hinges;
 };
 
-// The rows of a block, put aside while another way to write it is tried.
-struct KeptBlock
+// The rows of a block, saved while another variant is tried.
+struct SavedBlock
 {
 	int32_t *steps, *values;   // (tracks); (channels, stride)
 	uint8_t *levels, *reaches; // (channels, stride); (channels)
@@ -35,7 +35,7 @@ struct KeptBlock
 };
 
 // What frames that strained had left in the end, and the prices there.
-struct KeptHinges
+struct SavedHinges
 {
 	double *slack, *price; // (frames)
 };
@@ -62,7 +62,7 @@ class BlockCoder
 	}
 
 	// How blocks are searched from now on; sketches are rounding and repair only. A budget may end a try.
-	void set_way(const Way& way);
+	void set_variant(const Variant& variant);
 	void set_sketch(bool sketch)
 	{
 		sketch_ = sketch;
@@ -80,9 +80,9 @@ class BlockCoder
 
 	// Chooses all tracks of a block. False where they cannot keep their bounds, or fall behind.
 	bool code(size_t b);
-	// Chooses the tracks of a span of the present block, of which all before stand decided: in a way of its
-	// own, or with what a way for the whole block had left for hinges.
-	bool code_span(const Span& span, const Way& way, const KeptHinges* kept = nullptr);
+	// Chooses the tracks of a span of the present block; those before it are decided. `saved` is what a
+	// variant of the whole block left for hinges; null: what this variant leaves.
+	bool code_span(const Span& span, const Variant& variant, const SavedHinges* saved = nullptr);
 
 	// Price of the errors of all blocks so far, where they have one.
 	double errors() const
@@ -94,17 +94,25 @@ class BlockCoder
 		errors_ = errors;
 	}
 
-	KeptBlock lay_out_kept(Arena* arena) const;
-	// Copies the rows and the decoded motion of a span to where they are kept, or back.
-	void put_aside(const KeptBlock& kept, const Span& span, bool away) const;
-	KeptHinges lay_out_hinges(Arena* arena) const;
-	void keep_hinges(const KeptHinges& kept) const;
+	SavedBlock lay_out_saved_block(Arena* arena) const;
+	// Copy the rows and the decoded motion of a span of the present block to `saved`, and back.
+	void save_span(const SavedBlock& saved, const Span& span) const
+	{
+		copy_span(saved, span, true);
+	}
+	void restore_span(const SavedBlock& saved, const Span& span) const
+	{
+		copy_span(saved, span, false);
+	}
+	SavedHinges lay_out_saved_hinges(Arena* arena) const;
+	void save_hinges(const SavedHinges& saved) const;
 
 	// Hands over what the coefficients should have been, and what they are.
 	void report() const;
 
   private:
-	void set_hinge_way();
+	void copy_span(const SavedBlock& saved, const Span& span, bool saves) const;
+	void set_hinge_variant();
 	// What may remain of errors in a frame, and what it costs to take them back.
 	void set_frame(int32_t t, double slack, double price);
 	// Chooses the tracks of a span, of which all before stand decided. False if there is a strain, unless
@@ -132,8 +140,8 @@ class BlockCoder
 	// The same with the other targets, of which one may lie further inside: the cheapest of all is taken,
 	// what was searched before among them.
 	bool search_elsewhere(const Track& track, int32_t* step);
-	// Any way to go on from a joint that cannot keep its bounds, so that those after it are looked at too.
-	bool roughly(const Track& track, int32_t* step);
+	// Rounds a track whose joint cannot keep its bounds, so that the tracks after it are looked at too.
+	bool round_strained_track(const Track& track, int32_t* step);
 	// Whether a joint cannot keep its bounds in some frame, whatever it does.
 	bool strained() const
 	{
@@ -145,10 +153,10 @@ class BlockCoder
 	// Goes on to the next track.
 	bool finish(const Track& track, int32_t step);
 	// Leaves what predicts later rows.
-	void note(const Track& track, int32_t step);
+	void store_levels(const Track& track, int32_t step);
 	// The last resort: plain rounding, first towards the compensated target, then towards the true one,
 	// which leaves every point at most where its joint's origin already is.
-	bool rounded(const Track& track, int32_t* step);
+	bool round_track(const Track& track, int32_t* step);
 	void round_channel(const Track& track, int32_t c, double size);
 	// The straight line between the keys, at frame t of the block.
 	double line(const Track& track, int32_t c, int32_t t) const
@@ -178,9 +186,9 @@ class BlockCoder
 	template <typename N> void put_vector(float* at, Vec3Of<N> v) const;
 	// The wanted coefficients of a channel, and the displacements while it has none.
 	void prepare_channel(const Track& track, int32_t c);
-	int32_t searched(const Track& track, double scale);
+	int32_t search_track(const Track& track, double scale);
 	// Decodes the track in all frames and returns the largest excess.
-	double settle(const Track& track, int32_t step);
+	double decode_track(const Track& track, int32_t step);
 	// The larger of `worst` and what the extra_bounds say of frame t as it is decoded.
 	double with_extra_bounds(const Track& track, int32_t t, double worst) const;
 
@@ -196,7 +204,7 @@ class BlockCoder
 	double errors_ = 0, sum_ = 0;
 	float cost_ = 0; // of what was searched last
 	float weight_ = 1, rounding_ = 0;
-	HingeWay hinge_way_ = {1, 1};
+	HingeVariant hinge_variant_ = {1, 1};
 	bool sketch_ = false;
 	BitBudget* budget_ = nullptr;
 	const Span* spans_ = nullptr;
@@ -210,7 +218,7 @@ class BlockCoder
 	size_t* frames_;
 	int32_t *found_, *extents_;
 	uint8_t *strained_, *strained_before_; // (frames)
-	KeptHinges hinges_before_;
+	SavedHinges hinges_before_;
 	ExtraBound* extra_bounds_;
 	bool strained_here_ = false;
 	double *sines_, *aims_, *ahead_, *curve_, *series_;

@@ -66,10 +66,10 @@ bool BoundedEncoder::run(Encoding* best)
 }
 
 void BoundedEncoder::encode_transform(const Predictors* predictors, Strictness strictness, int levels,
-									  Encoding* made)
+									  Encoding* encoding)
 {
 	predictors_ = predictors, strictness_ = strictness;
-	encode_first(TRANSFORM, levels, made);
+	encode_first(TRANSFORM, levels, encoding);
 }
 
 /* What stricter settings find, for clips that the usual ones cannot encode. Each setting is stricter, and its
@@ -94,10 +94,10 @@ void BoundedEncoder::encode_strictly(bool grid_failed, Encoding* best)
 }
 
 // The first encoding that keeps the bound, of up to `levels` that aim at smaller and smaller shares of it.
-void BoundedEncoder::encode_first(Method method, int levels, Encoding* made)
+void BoundedEncoder::encode_first(Method method, int levels, Encoding* encoding)
 {
 	RetryPolicy policy;
-	while (!attempt(method, policy, made) && ++policy.level < levels && !task_.stopped())
+	while (!attempt(method, policy, encoding) && ++policy.level < levels && !task_.stopped())
 		++policy.grid_level;
 }
 
@@ -107,11 +107,11 @@ void BoundedEncoder::remove_artifacts(Encoding* best)
 	const Method method = best->is_grid ? GRID : TRANSFORM;
 	RetryPolicy policy;
 	const Artifacts* seen = &best->artifacts;
-	Encoding made[2];
+	Encoding candidates[2];
 	for (int tried = 1; retries_ && best->found() && seen->worst() > 1 && tried < int(c_.max_encodes);
 		 ++tried)
 	{
-		Encoding& now = made[tried % 2];
+		Encoding& now = candidates[tried % 2];
 		if (!next_policy(&task_, tried, *seen, &policy) || !attempt(method, policy, &now))
 			return;
 		const bool is_better = now.artifacts.worst() <= 1 || now.cost() < best->cost();
@@ -122,19 +122,20 @@ void BoundedEncoder::remove_artifacts(Encoding* best)
 }
 
 // Encodes by a policy and measures; false where the search finds nothing within the bound.
-bool BoundedEncoder::attempt(Method method, const RetryPolicy& policy, Encoding* made)
+bool BoundedEncoder::attempt(Method method, const RetryPolicy& policy, Encoding* encoding)
 {
 	const mocpack_KeysineTarget& target = task_.target;
 	Draft draft;
 	task_.progress.begin(1);
 	bool good = method == GRID ? draft_grid(policy, &draft) : draft_transform(policy, &draft);
-	good = good && write_and_decode(&task_, draft, made);
+	good = good && write_and_decode(&task_, draft, encoding);
 	task_.progress.end();
-	good = good && keeps_bounds(&task_, made->decoded) &&
-		   (target.effort == MOCPACK_KEYSINE_FAST || meter_.measure(&task_, made->decoded, &made->artifacts));
+	good = good && keeps_bounds(&task_, encoding->decoded) &&
+		   (target.effort == MOCPACK_KEYSINE_FAST ||
+			meter_.measure(&task_, encoding->decoded, &encoding->artifacts));
 	if (good && !task_.stopped())
 		return true;
-	*made = Encoding();
+	*encoding = Encoding();
 	return false;
 }
 
@@ -174,13 +175,13 @@ bool BoundedEncoder::draft_grid(const RetryPolicy& policy, Draft* draft)
 		   make_draft(&task_, request, draft);
 }
 
-bool write_and_decode(EncodeTask* task, const Draft& draft, Encoding* made)
+bool write_and_decode(EncodeTask* task, const Draft& draft, Encoding* encoding)
 {
 	WrittenPayload own;
-	made->is_grid = draft.is_grid;
-	return write_draft(task, draft, &made->payload) &&
-		   own.open(task, made->payload.data(), made->payload.size()) &&
-		   own.decode(task, 0, draft.groups.count, 1, nullptr, &made->decoded);
+	encoding->is_grid = draft.is_grid;
+	return write_draft(task, draft, &encoding->payload) &&
+		   own.open(task, encoding->payload.data(), encoding->payload.size()) &&
+		   own.decode(task, 0, draft.groups.count, 1, nullptr, &encoding->decoded);
 }
 
 bool make_draft_of_few_keys(EncodeTask* task, DraftRequest request, Draft* draft, Observation* seen)

@@ -45,11 +45,12 @@ class BoundedEncoder
 	};
 
 	bool fits_grid() const;
-	void encode_transform(const Predictors* predictors, Strictness strictness, int levels, Encoding* made);
+	void encode_transform(const Predictors* predictors, Strictness strictness, int levels,
+						  Encoding* encoding);
 	void encode_strictly(bool grid_failed, Encoding* best);
-	void encode_first(Method method, int levels, Encoding* made);
+	void encode_first(Method method, int levels, Encoding* encoding);
 	void remove_artifacts(Encoding* best);
-	bool attempt(Method method, const RetryPolicy& policy, Encoding* made);
+	bool attempt(Method method, const RetryPolicy& policy, Encoding* encoding);
 	const double* shares_of(const RetryPolicy& policy) const;
 	bool draft_transform(const RetryPolicy& policy, Draft* draft);
 	bool draft_grid(const RetryPolicy& policy, Draft* draft);
@@ -64,7 +65,7 @@ class BoundedEncoder
 };
 
 // Writes a draft and decodes the very bytes.
-bool write_and_decode(EncodeTask* task, const Draft& draft, Encoding* made);
+bool write_and_decode(EncodeTask* task, const Draft& draft, Encoding* encoding);
 
 // Makes a draft; where blocks of one length are tried, with no more keys than these have, unless that fails.
 bool make_draft_of_few_keys(EncodeTask* task, DraftRequest request, Draft* draft,

@@ -22,32 +22,32 @@ struct ClipEncoder
 	ArtifactMeter meter;
 
 	// In as many layers as are requested; a grid in time has one.
-	bool encode(bool retries, Encoding* made)
+	bool encode(bool retries, Encoding* encoding)
 	{
 		const mocpack_KeysineTarget& target = task.target;
 		bool good;
 		if (target.step > 0)
-			good = encode_step(&task, &statistics, target.step, made);
+			good = encode_step(&task, &statistics, target.step, encoding);
 		else if (target.mean_error > 0)
-			good = encode_within_mean(&task, &statistics, made);
+			good = encode_within_mean(&task, &statistics, encoding);
 		else
-			good = BoundedEncoder(&task, &statistics, &meter, retries).run(made);
-		if (!good || !made->found() || target.layers == 1 || made->is_grid)
-			return good && made->found();
-		return split_into_layers(&task, &made->payload) && check_layers(made);
+			good = BoundedEncoder(&task, &statistics, &meter, retries).run(encoding);
+		if (!good || !encoding->found() || target.layers == 1 || encoding->is_grid)
+			return good && encoding->found();
+		return split_into_layers(&task, &encoding->payload) && check_layers(encoding);
 	}
 
 	// The layers hold the same symbols, so they add up to the same motion, and a promise is never taken on
 	// trust.
-	bool check_layers(Encoding* made)
+	bool check_layers(Encoding* encoding)
 	{
 		WrittenPayload own;
 		DecodedMotion decoded;
-		if (!own.open(&task, made->payload.data(), made->payload.size()) ||
+		if (!own.open(&task, encoding->payload.data(), encoding->payload.size()) ||
 			!own.decode(&task, 0, own.layout().group_count, own.layout().layer_count, nullptr, &decoded))
 			return false;
 		const double* turns = decoded.rotations.data();
-		if (!std::equal(turns, turns + decoded.rotations.size(), made->decoded.rotations.data()))
+		if (!std::equal(turns, turns + decoded.rotations.size(), encoding->decoded.rotations.data()))
 			return task.stop(MOCPACK_CORRUPT);
 		return true;
 	}
@@ -55,27 +55,28 @@ struct ClipEncoder
 	/* What the longest search finds, unless the default one finds a smaller file. Where the default search of
 	 * a transform fails, the longest one fails too, after many times the work: then only a grid in time is
 	 * searched further. */
-	bool encode_best(Encoding* made)
+	bool encode_best(Encoding* encoding)
 	{
 		task.progress.expect(1 + task.constants.best_work);
 		task.target.effort = MOCPACK_KEYSINE_DEFAULT;
 		task.progress.begin(1);
-		const bool found = encode(true, made);
+		const bool found = encode(true, encoding);
 		task.progress.end();
 		task.target.effort = MOCPACK_KEYSINE_BEST;
-		if (!found || (made->transform_failed && !made->is_grid))
+		if (!found || (encoding->transform_failed && !encoding->is_grid))
 			return found;
-		if (made->transform_failed)
+		if (encoding->transform_failed)
 			task.target.mode = MOCPACK_KEYSINE_GRID, task.target.layers = 1;
 		// artifacts that no retry of the default search removes, the longest one need not retry
-		const bool retries = made->artifacts.worst() <= 1;
+		const bool retries = encoding->artifacts.worst() <= 1;
 		Encoding longest;
 		task.progress.begin(task.constants.best_work);
-		const bool is_better = encode(retries, &longest) && longest.payload.size() <= made->payload.size() &&
-							   longest.cost() < made->cost();
+		const bool is_better = encode(retries, &longest) &&
+							   longest.payload.size() <= encoding->payload.size() &&
+							   longest.cost() < encoding->cost();
 		task.progress.end();
 		if (is_better)
-			*made = std::move(longest);
+			*encoding = std::move(longest);
 		return !task.stopped();
 	}
 };
@@ -140,12 +141,12 @@ mocpack_Status mocpack_keysine_encode_clip(const mocpack_KeysineClip* clip,
 		return MOCPACK_BAD_ARGUMENT;
 	EncodeTask task(*clip, *target, *work, constants);
 	Buffer<double> angles;
-	Encoding made;
+	Encoding encoding;
 	{
 		ClipEncoder encoder = {task, {}, {}};
 		const bool found = prepare(&task, &angles) && encoder.statistics.measure(&task) &&
-						   (target->effort == MOCPACK_KEYSINE_BEST ? encoder.encode_best(&made)
-																   : encoder.encode(true, &made));
+						   (target->effort == MOCPACK_KEYSINE_BEST ? encoder.encode_best(&encoding)
+																   : encoder.encode(true, &encoding));
 		if (task.stopped())
 			return task.status();
 		if (!found)
@@ -155,8 +156,8 @@ mocpack_Status mocpack_keysine_encode_clip(const mocpack_KeysineClip* clip,
 	if (!memory)
 		return MOCPACK_NO_MEMORY;
 	Result* result = new (memory) Result();
-	result->payload = std::move(made.payload);
-	result->decoded = std::move(made.decoded);
+	result->payload = std::move(encoding.payload);
+	result->decoded = std::move(encoding.decoded);
 	*encoded = {result->payload.data(), result->payload.size(), result->decoded.rotations.data(),
 				result->decoded.translations.data(), result};
 	return MOCPACK_OK;

@@ -11,14 +11,14 @@ using namespace mocpack::keysine;
 namespace
 {
 
-const int MOST_KEPT_WAYS = 2; // for a block with hinges, from which its limbs are chosen
+const int MAX_KEPT_VARIANTS = 2; // for a block with hinges, from which its limbs are chosen
 
-// A way to search a whole block, and what it cost.
-struct KeptWay
+// A variant of the search of a whole block, and what it cost.
+struct KeptVariant
 {
-	Way way;
+	Variant variant;
 	double cost;
-	KeptHinges hinges;
+	SavedHinges hinges;
 };
 
 class GroupCoder
@@ -30,9 +30,9 @@ class GroupCoder
 		room_ = group_shares(plan_, e_.grouping.longest_group());
 		shares_ = arena->allocate<SymbolInterval>(room_);
 		spare_ = arena->allocate<uint8_t>(group_bytes(*encoder));
-		kept_ = block_.lay_out_kept(arena), kept_limb_ = block_.lay_out_kept(arena);
-		for (KeptWay& kept : kept_ways_)
-			kept = {{0, 0, {1, 1}}, BitBudget::NOTHING, block_.lay_out_hinges(arena)};
+		kept_ = block_.lay_out_saved_block(arena), kept_limb_ = block_.lay_out_saved_block(arena);
+		for (KeptVariant& kept : kept_variants_)
+			kept = {{0, 0, {1, 1}}, BitBudget::NOTHING, block_.lay_out_saved_hinges(arena)};
 		spans_ = arena->allocate<Span>(plan_.skeleton->joint_count);
 		branches_ = arena->allocate<int32_t>(plan_.skeleton->joint_count);
 		spent_ = arena->allocate<double>(2 * plan_.track_count);
@@ -140,7 +140,7 @@ class GroupCoder
 	// far, and says so.
 	bool attempt(int splits, int doublings)
 	{
-		block_.set_way({doublings, 0, {1, 1}});
+		block_.set_variant({doublings, 0, {1, 1}});
 		if (!begin_attempt(splits))
 			return false;
 		for (size_t b = 0; b < size_t(symbols_.shape.blocks); ++b)
@@ -161,7 +161,7 @@ class GroupCoder
 		for (int32_t b = 0; b < symbols_.shape.blocks && found; ++b)
 			found = best_block(b, budget);
 		block_.set_budget(nullptr);
-		block_.set_way({0, 0, {1, 1}});
+		block_.set_variant({0, 0, {1, 1}});
 		return found && finish_attempt();
 	}
 
@@ -187,11 +187,11 @@ class GroupCoder
 	{
 		double least = BitBudget::NOTHING, errors = block_.errors(), least_errors = 0;
 		const Span whole = whole_span(plan_);
-		auto cheaper = [&](const Way& way)
+		auto cheaper = [&](const Variant& variant)
 		{
 			if (is_stopped(e_))
 				return false;
-			block_.set_way(way);
+			block_.set_variant(variant);
 			block_.set_errors(errors);
 			// where hinges strain, a block is begun again, and none falls behind
 			budget.begin(b, e_.hinged ? BitBudget::NOTHING : least);
@@ -200,23 +200,23 @@ class GroupCoder
 			if (!found)
 				return false;
 			double cost = budget.bits_of(whole, b) + block_.errors() - errors;
-			keep_way(way, cost);
+			keep_variant(variant, cost);
 			if (cost >= least)
 				return false;
 			least = cost, least_errors = block_.errors();
 			budget.keep();
-			block_.put_aside(kept_, whole, true);
+			block_.save_span(kept_, whole);
 			return true;
 		};
-		for (KeptWay& kept : kept_ways_)
+		for (KeptVariant& kept : kept_variants_)
 			kept.cost = BitBudget::NOTHING;
-		if (!by_limb() || !cheaper(Way{0, 0, {1, 1}}))
+		if (!by_limb() || !cheaper(Variant{0, 0, {1, 1}}))
 			best_way(cheaper);
 		block_.set_errors(least_errors);
 		if (least >= BitBudget::NOTHING)
 			return false;
 		const bool limbs = e_.job.settings.excess_penalty > 0 && (span_count_ > 1 || spans_[0].limb);
-		for (const KeptWay& kept : kept_ways_)
+		for (const KeptVariant& kept : kept_variants_)
 		{
 			if (!limbs || kept.cost >= BitBudget::NOTHING)
 				continue;
@@ -224,36 +224,36 @@ class GroupCoder
 			if (cost >= least)
 				continue;
 			least = cost;
-			block_.put_aside(kept_, whole, true);
+			block_.save_span(kept_, whole);
 		}
-		block_.put_aside(kept_, whole, false);
+		block_.restore_span(kept_, whole);
 		return true;
 	}
 
-	// Keeps a way for the whole block among the cheapest, cheapest first.
-	void keep_way(const Way& way, double cost)
+	// Keeps a variant of the whole block among the cheapest, cheapest first.
+	void keep_variant(const Variant& variant, double cost)
 	{
-		const int most = e_.hinged && !by_limb() ? MOST_KEPT_WAYS : 1;
-		if (cost >= kept_ways_[most - 1].cost)
+		const int most = e_.hinged && !by_limb() ? MAX_KEPT_VARIANTS : 1;
+		if (cost >= kept_variants_[most - 1].cost)
 			return;
-		KeptWay kept = {way, cost, kept_ways_[most - 1].hinges};
-		block_.keep_hinges(kept.hinges);
+		KeptVariant kept = {variant, cost, kept_variants_[most - 1].hinges};
+		block_.save_hinges(kept.hinges);
 		int at = most - 1;
-		for (; at > 0 && kept_ways_[at - 1].cost > cost; --at)
-			kept_ways_[at] = kept_ways_[at - 1];
-		kept_ways_[at] = kept;
+		for (; at > 0 && kept_variants_[at - 1].cost > cost; --at)
+			kept_variants_[at] = kept_variants_[at - 1];
+		kept_variants_[at] = kept;
 	}
 
-	// Tries ways one after another, each from the last that was cheaper.
+	// Tries variants one after another, each from the last that was cheaper.
 	template <typename Try> void best_way(Try cheaper) const
 	{
-		Way best = {0, 0, {1, 1}};
+		Variant best = {0, 0, {1, 1}};
 		const int most = e_.job.settings.weight_tries;
 		cheaper(best);
 		for (int side = -1; side <= 1; side += 2)
 			for (int k = 1; k <= most && best.doublings * side >= 0; ++k)
 			{
-				if (!cheaper(Way{side * k, 0, {1, 1}}))
+				if (!cheaper(Variant{side * k, 0, {1, 1}}))
 					break;
 				best.doublings = side * k;
 			}
@@ -261,33 +261,33 @@ class GroupCoder
 	}
 
 	// Other shares and prices of what hinges take back, then roundings, then penalties.
-	template <typename Try> void try_others(Try cheaper, Way* best) const
+	template <typename Try> void try_others(Try cheaper, Variant* best) const
 	{
 		const double price = e_.constants.hinge_price_ratio, slack = e_.constants.hinge_slack_ratio;
-		const HingeWay ways[] = {{1, 1 / price}, {1, price}, {slack, 1}, {1 / slack, 1}};
+		const HingeVariant variants[] = {{1, 1 / price}, {1, price}, {slack, 1}, {1 / slack, 1}};
 		int left = !e_.hinged ? 0 : by_limb() ? 2 : 4; // other prices save most
-		for (const HingeWay& hinges : ways)
-			if (left-- > 0 && cheaper(Way{best->doublings, best->rounding, hinges}))
+		for (const HingeVariant& hinges : variants)
+			if (left-- > 0 && cheaper(Variant{best->doublings, best->rounding, hinges}))
 				best->hinges = hinges;
 		const float change = float(e_.constants.rounding_change);
 		for (float rounding : {-change, change})
-			if (cheaper(Way{best->doublings, rounding, best->hinges}))
+			if (cheaper(Variant{best->doublings, rounding, best->hinges}))
 				best->rounding = rounding;
 		const int doublings = best->doublings;
 		for (int k = -1; k <= 1; k += 2)
-			if (cheaper(Way{doublings + k, best->rounding, best->hinges}))
+			if (cheaper(Variant{doublings + k, best->rounding, best->hinges}))
 				best->doublings = doublings + k;
 	}
 
 	// Limbs depend on nothing but what is above them and what predicts them: of each the cheapest of several
 	// ways, where all else is as in a way for the whole block. Returns the bits.
-	double limb_by_limb(int32_t b, const KeptWay& kept, BitBudget& budget)
+	double limb_by_limb(int32_t b, const KeptVariant& kept, BitBudget& budget)
 	{
 		double total = 0;
 		for (size_t i = 0; i < span_count_; ++i)
 		{
 			// later limbs may be predicted from earlier ones, which have changed since
-			if (!block_.code_span(spans_[i], kept.way, &kept.hinges))
+			if (!block_.code_span(spans_[i], kept.variant, &kept.hinges))
 				return BitBudget::NOTHING;
 			total += spans_[i].limb && !spans_[i].empty() ? best_limb(spans_[i], b, kept, budget)
 														  : budget.bits_of(spans_[i], b);
@@ -297,16 +297,16 @@ class GroupCoder
 
 	// Finds the cheapest way for a limb that stands as in the way for the whole block. Then, unless limbs are
 	// searched once, leaves the upper half as it is and searches the lower half, and so on. Returns the bits.
-	double best_limb(Span span, int32_t b, const KeptWay& kept, BitBudget& budget)
+	double best_limb(Span span, int32_t b, const KeptVariant& kept, BitBudget& budget)
 	{
 		double total = 0;
-		Way way = kept.way;
+		Variant variant = kept.variant;
 		for (;;)
 		{
 			double least = budget.bits_of(span, b);
 			budget.keep();
-			block_.put_aside(kept_limb_, span, true);
-			auto cheaper = [&](const Way& other)
+			block_.save_span(kept_limb_, span);
+			auto cheaper = [&](const Variant& other)
 			{
 				if (is_stopped(e_))
 					return false;
@@ -320,11 +320,11 @@ class GroupCoder
 					return false;
 				least = cost;
 				budget.keep();
-				block_.put_aside(kept_limb_, span, true);
+				block_.save_span(kept_limb_, span);
 				return true;
 			};
-			try_others(cheaper, &way);
-			block_.put_aside(kept_limb_, span, false);
+			try_others(cheaper, &variant);
+			block_.restore_span(kept_limb_, span);
 			Span upper = upper_half(plan_, span);
 			if (upper.empty() || by_limb())
 				return total + least;
@@ -345,8 +345,8 @@ class GroupCoder
 	GroupSymbols& symbols_;
 	SymbolInterval* shares_;
 	size_t room_;
-	KeptBlock kept_, kept_limb_;
-	KeptWay kept_ways_[MOST_KEPT_WAYS];
+	SavedBlock kept_, kept_limb_;
+	KeptVariant kept_variants_[MAX_KEPT_VARIANTS];
 	Span* spans_;
 	int32_t* branches_; // (J)
 	size_t span_count_ = 0;

@@ -288,7 +288,7 @@ class KeyCoder
 			if (from >= 0 && price > 0)
 				trade(e_.constants, problem_, track.key_step, price * double(frames_[k] - frames_[from]),
 					  predicted, key, gap_);
-			settle(track, k, key);
+			decode_key(track, k, key);
 			return true;
 		}
 		for (double part : SHARES)
@@ -297,7 +297,7 @@ class KeyCoder
 			std::memcpy(key, rounded, sizeof(int32_t) * size_t(track.channels));
 			if (from >= 0 && share > 0)
 				pull(problem_, track.key_step, share, int(e_.constants.repairs), predicted, key, gap_);
-			if (settle(track, k, key) <= 1.0)
+			if (decode_key(track, k, key) <= 1.0)
 				return true;
 		}
 		// no step would do where there is a strain, so that the others go on
@@ -338,11 +338,11 @@ class KeyCoder
 				best = worst, std::memcpy(found, tried, sizeof found);
 		}
 		std::memcpy(key, found, sizeof(int32_t) * size_t(track.channels));
-		return settle(track, k, key) <= 1.0;
+		return decode_key(track, k, key) <= 1.0;
 	}
 
 	// Sets the decoded pose of the key and returns its largest excess.
-	double settle(const Track& track, int32_t k, const int32_t* key)
+	double decode_key(const Track& track, int32_t k, const int32_t* key)
 	{
 		double values[4];
 		for (int32_t c = 0; c < track.channels; ++c)

@@ -7,25 +7,25 @@ namespace mocpack
 namespace keysine
 {
 
-KeptHinges BlockCoder::lay_out_hinges(Arena* arena) const
+SavedHinges BlockCoder::lay_out_saved_hinges(Arena* arena) const
 {
 	return {arena->allocate<double>(size_t(stride_)), arena->allocate<double>(size_t(stride_))};
 }
 
-void BlockCoder::keep_hinges(const KeptHinges& kept) const
+void BlockCoder::save_hinges(const SavedHinges& saved) const
 {
 	for (int32_t t = 0; t < n_ && e_.hinged; ++t)
-		kept.slack[t] = pair_.slack[t], kept.price[t] = pair_.turn_price[t];
+		saved.slack[t] = pair_.slack[t], saved.price[t] = pair_.turn_price[t];
 }
 
-bool BlockCoder::code_span(const Span& span, const Way& way, const KeptHinges* kept)
+bool BlockCoder::code_span(const Span& span, const Variant& variant, const SavedHinges* saved)
 {
-	set_way(way);
-	if (!kept)
-		set_hinge_way();
-	for (int32_t t = 0; t < n_ && kept && e_.hinged; ++t)
-		set_frame(t, kept->slack[t], kept->price[t]);
-	if (!kept || !span.limb)
+	set_variant(variant);
+	if (!saved)
+		set_hinge_variant();
+	for (int32_t t = 0; t < n_ && saved && e_.hinged; ++t)
+		set_frame(t, saved->slack[t], saved->price[t]);
+	if (!saved || !span.limb)
 		return tracks_of(span);
 	// the whole block was coded with these shares, and its limbs were relieved then too
 	tracks_left_ = size_t(e_.constants.limb_tries) * plan_.track_count;
@@ -51,7 +51,7 @@ bool BlockCoder::all_tracks()
 bool BlockCoder::relieve_limb(const Span& limb)
 {
 	bool inside = true;
-	keep_hinges(hinges_before_);
+	save_hinges(hinges_before_);
 	for (int tries = 0; tries < int(e_.constants.limb_tries) && inside && strained() && tracks_left_ > 0;
 		 ++tries)
 	{
@@ -64,10 +64,10 @@ bool BlockCoder::relieve_limb(const Span& limb)
 	return inside;
 }
 
-void BlockCoder::set_hinge_way()
+void BlockCoder::set_hinge_variant()
 {
 	for (int32_t t = 0; t < n_ && e_.hinged; ++t)
-		set_frame(t, hinge_way_.slack, e_.leeway.price * hinge_way_.price);
+		set_frame(t, hinge_variant_.slack, e_.leeway.price * hinge_variant_.price);
 }
 
 void BlockCoder::set_frame(int32_t t, double slack, double price)

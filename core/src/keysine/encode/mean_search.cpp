@@ -35,7 +35,7 @@ bool free_predictors(EncodeTask* task, ClipStatistics* statistics, double step, 
 }
 
 bool encode_with(EncodeTask* task, ClipStatistics* statistics, double step, const Predictors& predictors,
-				 Encoding* made)
+				 Encoding* encoding)
 {
 	ClipPlan plan;
 	Draft draft;
@@ -44,7 +44,7 @@ bool encode_with(EncodeTask* task, ClipStatistics* statistics, double step, cons
 							false,		  false};
 	return free_plan(task, statistics, step, &plan) &&
 		   cut_for(task, task->motion, step, &request.settings, &request.groups) &&
-		   make_draft_of_few_keys(task, request, &draft) && write_and_decode(task, draft, made);
+		   make_draft_of_few_keys(task, request, &draft) && write_and_decode(task, draft, encoding);
 }
 
 // The step whose error is likely to be `aim`, by steps on either side of it; a step of 0 is not known.
@@ -63,11 +63,11 @@ double next_step(const Constants& c, Known inside, Known outside, double aim)
 
 } // namespace
 
-bool encode_step(EncodeTask* task, ClipStatistics* statistics, double step, Encoding* made)
+bool encode_step(EncodeTask* task, ClipStatistics* statistics, double step, Encoding* encoding)
 {
 	Predictors predictors;
 	return free_predictors(task, statistics, step, &predictors) &&
-		   encode_with(task, statistics, step, predictors, made);
+		   encode_with(task, statistics, step, predictors, encoding);
 }
 
 /* The mean error grows about as the step to the power of mean_slope, and between a step that keeps the bound
@@ -90,18 +90,18 @@ bool encode_within_mean(EncodeTask* task, ClipStatistics* statistics, Encoding* 
 				return false;
 			fitted = step;
 		}
-		Encoding made;
+		Encoding encoding;
 		task->progress.begin(1);
-		const bool found = encode_with(task, statistics, step, predictors, &made);
+		const bool found = encode_with(task, statistics, step, predictors, &encoding);
 		task->progress.end();
 		if (!found)
 			return false;
-		const double error = std::max(clip_errors(task, 0, made.decoded).joint_mean, 1e-3 * bound);
+		const double error = std::max(clip_errors(task, 0, encoding.decoded).joint_mean, 1e-3 * bound);
 		if (error <= bound)
 		{
-			const bool saved = !best->found() || made.payload.size() < best->payload.size();
+			const bool saved = !best->found() || encoding.payload.size() < best->payload.size();
 			if (saved)
-				*best = std::move(made);
+				*best = std::move(encoding);
 			if (error >= c.mean_near * bound || !(saved || outside.step > 0))
 				break;
 			inside = {step, error};

@@ -8,7 +8,7 @@ namespace keysine
 {
 
 // The payload of a step in meters, whatever its error; not found where the step is too fine for the clip.
-bool encode_step(EncodeTask* task, ClipStatistics* statistics, double step, Encoding* made);
+bool encode_step(EncodeTask* task, ClipStatistics* statistics, double step, Encoding* encoding);
 
 // The payload of about the coarsest step whose mean error keeps target.mean_error.
 bool encode_within_mean(EncodeTask* task, ClipStatistics* statistics, Encoding* best);

@@ -49,7 +49,7 @@ class Block
 
 	// Rounds, then repairs and descends; `best` is the cost to beat.
 	// is_only: nothing is compared with it, if nothing is outside.
-	Found solve(int32_t step, float size, float best, bool is_only)
+	SearchResult solve(int32_t step, float size, float best, bool is_only)
 	{
 		size_ = size;
 		round();
@@ -93,7 +93,7 @@ class Block
 		return price_;
 	}
 
-	bool any() const
+	bool has_coefficients() const
 	{
 		for (int32_t i = 0; i < p_.channels * p_.stride; ++i)
 			if (values_[i])
@@ -351,11 +351,11 @@ class Block
 				rows_[d].changed[near] = 1;
 	}
 
-	// While a point is outside, makes the change of one unit that buys most; returns how many it made.
+	// While a point is outside, makes the change of one unit that buys most; returns the number of changes.
 	int32_t repair()
 	{
-		int32_t made = 0;
-		while (s_.excess_penalty > 0 && made < s_.repairs && worst() > 1.0f)
+		int32_t change_count = 0;
+		while (s_.excess_penalty > 0 && change_count < s_.repairs && worst() > 1.0f)
 		{
 			int32_t channel[MAX_CANDIDATES], frequency[MAX_CANDIDATES], found = screen(channel, frequency);
 			float best = -1e-9f, best_price = 0;
@@ -372,9 +372,9 @@ class Block
 			if (at < 0)
 				break;
 			take(channel[at], frequency[at], best_units, best_price);
-			++made;
+			++change_count;
 		}
-		return made;
+		return change_count;
 	}
 
 	// The changes of one unit that promise most, best first: of those with the steepest slopes, the ones that
@@ -506,33 +506,35 @@ size_t search_scratch(int32_t stride, int32_t channels, int32_t points)
 	return sizeof(float) * size_t(stride) * size_t(cells + 1 + 2 * channels) + 64;
 }
 
-Found search_block(const Problem& problem, const mocpack_KeysineSettings& settings,
-				   const Constants& constants, const double* steps, int32_t* coefficients, void* scratch)
+SearchResult search_block(const Problem& problem, const mocpack_KeysineSettings& settings,
+						  const Constants& constants, const double* steps, int32_t* coefficients,
+						  void* scratch)
 {
 	const int32_t guess = problem.near->known_step(problem.t, problem.b);
 	const uint16_t* table = problem.near->step_table(problem.t, problem.b, guess);
 	Block block(problem, settings, constants, scratch);
-	Found best = {1e30f, 0, -1};
+	SearchResult best = {1e30f, 0, -1};
 	bool inside = false;
 	int32_t first = settings.coarsest_step, last = settings.finest_step;
 	for (int32_t step = first; step < FINEST_STEP; ++step)
 	{
-		Found found = block.solve(step, float(steps[step]), best.cost, step == first && first == last);
-		bool any = block.any();
-		found.cost = (any ? found.cost : block.displacement_price()) +
-					 share_bits(table, any ? step_symbol(step, guess) : 0);
-		bool good = found.worst <= 1.0f || settings.excess_penalty <= 0;
+		SearchResult result =
+			block.solve(step, float(steps[step]), best.cost, step == first && first == last);
+		bool any = block.has_coefficients();
+		result.cost = (any ? result.cost : block.displacement_price()) +
+					  share_bits(table, any ? step_symbol(step, guess) : 0);
+		bool good = result.worst <= 1.0f || settings.excess_penalty <= 0;
 		if (!good)
-			found.cost += 1e6f * found.worst;
-		if (found.cost < best.cost)
+			result.cost += 1e6f * result.worst;
+		if (result.cost < best.cost)
 		{
-			best = found;
+			best = result;
 			std::memcpy(coefficients, block.values(),
 						sizeof(int32_t) * size_t(problem.channels * problem.stride));
 		}
 		inside = inside || good;
-		if (inside && (step >= last || found.cost > block.hopeless(best.cost) || !any ||
-					   (settings.greedy && found.cost > best.cost)))
+		if (inside && (step >= last || result.cost > block.hopeless(best.cost) || !any ||
+					   (settings.greedy && result.cost > best.cost)))
 			break;
 		if (step >= last + int32_t(constants.finer_steps))
 			break;

@@ -42,7 +42,7 @@ struct Problem
 // Finer steps are for last resorts: indices above are not in the tables of the coder.
 const int32_t FINEST_STEP = STEPS - 2;
 
-struct Found
+struct SearchResult
 {
 	float cost;
 	float worst; // largest u
@@ -53,8 +53,9 @@ struct Found
 size_t search_scratch(int32_t stride, int32_t channels, int32_t points);
 
 // Finds coefficients (C, stride) for the best of the steps; `steps` are their sizes, by index.
-Found search_block(const Problem& problem, const mocpack_KeysineSettings& settings,
-				   const Constants& constants, const double* steps, int32_t* coefficients, void* scratch);
+SearchResult search_block(const Problem& problem, const mocpack_KeysineSettings& settings,
+						  const Constants& constants, const double* steps, int32_t* coefficients,
+						  void* scratch);
 
 } // namespace keysine
 } // namespace mocpack

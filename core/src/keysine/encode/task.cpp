@@ -57,13 +57,13 @@ bool EncodeTask::stop(mocpack_Status status)
 
 bool EncodeTask::poll(double share)
 {
-	told_ = progress.share(share);
+	reported_share_ = progress.share(share);
 	return poll();
 }
 
 bool EncodeTask::poll()
 {
-	if (!stopped() && work.progress && work.progress(work.user, told_))
+	if (!stopped() && work.progress && work.progress(work.user, reported_share_))
 		stop(MOCPACK_CANCELED);
 	return stopped();
 }

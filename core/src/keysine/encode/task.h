@@ -118,7 +118,7 @@ class EncodeTask
 
   private:
 	std::atomic<int> status_{MOCPACK_OK};
-	std::atomic<double> told_{0};
+	std::atomic<double> reported_share_{0};
 };
 
 // Scratch of `size` bytes for each worker.

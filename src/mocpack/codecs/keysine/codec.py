@@ -236,7 +236,7 @@ def encode_natively(
         joint_angles=codec.joint_angles or (),
         threads=thread_count(codec.threads, clip.frame_count),
         progress=progress.reporter(),
-        constants=None if constants is None else _listed(constants),
+        constants=_listed(constants) if constants else (),
     )
     if made is None:
         raise BoundError(_missed(codec))

@@ -52,7 +52,7 @@ class KeysineDecoder(Decoder):
 
     def arrays(self, start: int, stop: int) -> tuple[F64, F64]:
         threads = self._threads(stop - start)
-        turns, places = self.native.decode(start, stop, threads=threads, settled=False)
+        turns, places = self.native.decode(start, stop, threads=threads, normalized=False)
         return np.asarray(turns), np.asarray(places)
 
     def window_writer(self) -> WindowWriter:
@@ -76,10 +76,11 @@ class KeysineDecoder(Decoder):
 
     def layout(self) -> PayloadLayout:
         native = self.native
+        layers = tuple(Layer(*layer) for layer in native.layers)
         # the head is mostly index and plan; each part has its checksum
         index = native.head_size + 2 * native.part_count
-        layers = tuple(Layer(*layer) for layer in native.layers) if native.layer_count > 1 else ()
-        return PayloadLayout(native.group_count, native.layer_count, index, layers=layers)
+        named = layers if len(layers) > 1 else ()
+        return PayloadLayout(native.group_count, len(layers), index, layers=named)
 
     def preview(self) -> Clip:
         """Return the poses at the ends of groups, at their own lower frame rate."""

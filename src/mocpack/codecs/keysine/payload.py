@@ -6,8 +6,8 @@ from mocpack import _core
 from mocpack.clip import ClipHeader
 from mocpack.codec import Payload, as_payload
 
-MAX_LAYERS = _core.KEYSINE_MOST_LAYERS
-MAX_GRID_CHANNELS = _core.KEYSINE_MOST_GRID_CHANNELS
+MAX_LAYERS = _core.KEYSINE_MAX_LAYERS
+MAX_GRID_CHANNELS = _core.KEYSINE_MAX_GRID_CHANNELS
 
 
 def open_payload(

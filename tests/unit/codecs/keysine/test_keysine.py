@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 
 import mocpack
-from keysine_payload import checksum, head_of, read_head, write_payload, written_head
+from keysine_payload import checksum
 from mocpack import _core, rotations
 from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.clip import Clip, ClipHeader, measure_error
 from mocpack.codec import Payload
 from mocpack.codecs.keysine import Keysine
 from mocpack.codecs.keysine.codec import encode_natively
+from mocpack.codecs.keysine.payload import open_payload
 from mocpack.coding.fields import FieldReader
 from mocpack.container import unpack
 from mocpack.errors import CorruptionError, FormatError, TruncatedError
@@ -23,6 +24,8 @@ from mocpack.testing import hard_clips, jump, turn, walk
 from naming import naming
 from reference import keysine as reference
 from reference.keysine import fix_checksums
+from reference.keysine_head import head_of
+from reference.keysine_head_writer import write_head, write_payload
 from reference.keysine_plan import descendants, step_size
 
 CLIPS = hard_clips()
@@ -64,11 +67,11 @@ def test_a_pose_added_before_the_first_frame_is_detected():
     clip = Clip(walking.header, turns, places)
     codec = Keysine(max_error=5e-3)
     payload, usual = codec.encode(clip), codec.encode(walking)
-    head = read_head(payload, clip.header)
+    head = head_of(payload, clip.header)
     assert head.first_frame_alone
     assert [head.key_frame(k, clip.frame_count) for k in (0, 1)] == [0, 1]
     assert head.key_frame(head.group_count, clip.frame_count) == clip.frame_count - 1
-    assert not read_head(usual, walking.header).first_frame_alone
+    assert not head_of(usual, walking.header).first_frame_alone
     assert len(payload) < len(usual) + 250
     whole = codec.decode(payload, clip.header)
     assert measure_error(clip, whole).max <= 5e-3
@@ -119,20 +122,12 @@ def test_constants_of_the_encoder_are_listed_and_can_be_changed_by_name():
 
 def rewritten_head(payload, header, **changes):
     """Return a payload with a changed head and a valid checksum."""
-    head = read_head(payload, header)
-    body = payload[head.size :]
-    native = header.skeleton.to_core(header.translated_joints)
-    parts = np.split(np.frombuffer(body, np.uint8), np.cumsum([*head.segment_sizes]))
-    segments = [part.tobytes() for part in parts[:-1]]
-    groups, at = [], 0
-    for size in head.layer_sizes[0]:
-        groups.append(parts[-1].tobytes()[at : at + size])
-        at += size
-    return write_payload(replace(head, **changes), native, segments, [groups])
+    head = head_of(payload, header)
+    return write_payload(replace(head, **changes), header, head.split(payload))
 
 
 def key_step_of_joint(payload, header, joint, step):
-    table = read_head(payload, header).table.copy()
+    table = head_of(payload, header).table.copy()
     table[joint, 8] = step
     return rewritten_head(payload, header, table=table)
 
@@ -163,12 +158,13 @@ def test_a_head_out_of_range_names_field_value_and_range(spoil, named):
 def test_the_last_key_step_is_read_and_the_next_is_not(joint, column):
     clip = walk(0.5)
     payload = Keysine(effort="fast").encode(clip)
-    table = read_head(payload, clip.header).table
+    table = head_of(payload, clip.header).table
     for step, refused in ((63, False), (64, True)):
         changed = table.copy()
         changed[joint, column] = step
         other = rewritten_head(payload, clip.header, table=changed)
-        assert isinstance(outcome(read_head, other, clip.header), CorruptionError) == refused
+        for read in (open_payload, head_of):
+            assert isinstance(outcome(read, other, clip.header), CorruptionError) == refused
 
 
 def test_the_mean_bound_holds():
@@ -207,17 +203,16 @@ def test_both_decoders_read_many_groups_of_one_size():
     clip = at_rest(2, 4000, frame_rate=10)
     codec = Keysine(max_error=1e-3, effort="fast", group_seconds=0.2, block_seconds=0.2)
     payload = codec.encode(clip)
-    assert read_head(payload, clip.header).group_count == 2000
+    assert head_of(payload, clip.header).group_count == 2000
     native, plain = codec.decode(payload, clip.header), reference.decode(payload, clip.header)
     np.testing.assert_allclose(native.rotations, plain.rotations, rtol=0, atol=1e-12)
 
 
 def test_a_head_too_short_for_the_groups_it_announces_is_corrupt():
     clip = at_rest(1, 100_000)
-    head = read_head(Keysine(effort="fast").encode(clip), clip.header)
-    native = clip.skeleton.to_core(clip.translated_joints)
+    head = head_of(Keysine(effort="fast").encode(clip), clip.header)
     many = replace(head, group_count=clip.frame_count - 1, groups_per_segment=1)
-    data = written_head(many, native, [b"one"], [b"another"])
+    data = write_head(many, clip.header, [b"one", b"another"])
     with pytest.raises(CorruptionError, match=naming("head parts 199998 0..128")):
         Keysine().decode(data, clip.header)
 
@@ -289,7 +284,7 @@ def test_joints_behind_the_wanted_ones_are_not_even_read():
 
 def test_there_is_a_seek_point_every_second():
     clip = walk(5.0)
-    head = read_head(Keysine().encode(clip), clip.header)
+    head = head_of(Keysine().encode(clip), clip.header)
     starts = [head.key_frame(g, clip.frame_count) for g in range(head.group_count)]
     inside = [s for s in starts if s < clip.frame_count]
     assert max(np.diff(inside)) <= clip.frame_rate
@@ -298,8 +293,9 @@ def test_there_is_a_seek_point_every_second():
 
 def test_every_frame_needs_the_bytes_of_its_group():
     clip = walk(5.0)
-    decoder = Keysine(effort="fast").open(Keysine(effort="fast").encode(clip), clip.header)
-    head = head_of(decoder.native)
+    payload = Keysine(effort="fast").encode(clip)
+    decoder = Keysine(effort="fast").open(payload, clip.header)
+    head = head_of(payload, clip.header)
     starts = [head.key_frame(g, clip.frame_count) for g in range(len(head.layer_sizes[0]))]
     for frame in range(clip.frame_count):
         group = int(np.searchsorted(starts, frame, "right")) - 1
@@ -321,7 +317,7 @@ def test_the_preview_is_the_key_poses():
     codec = Keysine(max_error=2e-3, effort="fast")
     payload = codec.encode(clip)
     keys = codec.open(payload, clip.header).preview()
-    head = read_head(payload, clip.header)
+    head = head_of(payload, clip.header)
     frames = [head.key_frame(k, clip.frame_count) for k in range(head.group_count + 1)]
     whole = codec.decode(payload, clip.header)
     np.testing.assert_allclose(keys.translations, whole.translations[frames], atol=1e-12)
@@ -389,7 +385,7 @@ def test_both_decoders_refuse_the_same_payloads_and_give_the_same_motion_of_othe
     codec = Keysine(effort="fast", group_seconds=0.15, max_error=0.002, **how)
     payload = codec.encode(clip)
     head = FieldReader(payload, "payload").varint(len(payload))
-    group = read_head(payload, clip.header).groups_at(0, 1)[0] + 2  # how it is split comes first
+    group = head_of(payload, clip.header).groups_at(0, 1)[0] + 2  # how it is split comes first
     spans = ((0, len(payload)), (head, len(payload)), (group, group + 4))
     rng = np.random.default_rng(11)
     taken = 0

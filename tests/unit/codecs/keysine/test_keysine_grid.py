@@ -8,17 +8,18 @@ import numpy as np
 import pytest
 
 import mocpack
-from keysine_payload import FIRST_FRAME_ALONE, GRID, THOROUGH, read_head, written_head
+from keysine_payload import FIRST_FRAME_ALONE, GRID, THOROUGH
 from mocpack import rotations
 from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.clip import Clip, measure_error
 from mocpack.codec import Payload
 from mocpack.codecs.keysine import Keysine
-from mocpack.codecs.keysine.payload import open_payload
 from mocpack.errors import BoundError, CorruptionError, FormatError, TruncatedError
 from mocpack.testing import CLIP_CHECKS, CODEC_CHECKS, hard_clips, walk
 from naming import naming
 from reference import keysine as reference
+from reference.keysine_head import head_of
+from reference.keysine_head_writer import write_head
 
 BOUND = 2e-4
 CODEC = Keysine(max_error=BOUND, mode="grid", effort="fast")
@@ -70,7 +71,7 @@ def test_positions_on_finer_grids_are_read_equally():
 
 
 def mode_of(payload, clip):
-    return open_payload(payload, clip.header).head_fields()["mode"]
+    return head_of(payload, clip.header).mode
 
 
 def test_a_payload_names_its_mode(payload):
@@ -127,7 +128,7 @@ def test_a_cut_payload_plays_nothing(payload):
 
 
 def test_the_preview_is_the_key_of_each_group_and_the_last_frame(payload):
-    head = read_head(payload, LONG.header)
+    head = head_of(payload, LONG.header)
     keys = CODEC.open(payload, LONG.header).preview()
     assert keys.frame_count == head.group_count + 1 == 4
     whole = CODEC.decode(payload, LONG.header)
@@ -139,7 +140,7 @@ def test_groups_are_no_longer_than_a_block_may_be():
     still = walk(12.0, frame_rate=120)
     codec = Keysine(max_error="0.5mm", mode="grid", effort="fast", group_seconds=60)
     payload = codec.encode(still)
-    assert read_head(payload, still.header).group_count == 3
+    assert head_of(payload, still.header).group_count == 3
 
 
 @pytest.mark.parametrize(
@@ -152,33 +153,33 @@ def test_groups_are_no_longer_than_a_block_may_be():
     ],
 )
 def test_a_mode_that_is_not_is_corrupt(payload, mode, layers, named):
-    head = read_head(payload, LONG.header)
+    head = head_of(payload, LONG.header)
     grid = SimpleNamespace(
         mode=mode, steps=head.grid.steps, initial_scales=head.grid.initial_scales
     )
     shifts = np.zeros((layers - 1, 2, head.track_count), np.uint8)
-    other = replace(head, grid=grid, errors=((0, 0),) * layers, shifts=shifts)
-    native = LONG.skeleton.to_core(LONG.translated_joints)
+    errors = ((0, 0),) * layers if layers > 1 else ()
+    other = replace(head, grid=grid, layer_count=layers, errors=errors, shifts=shifts)
     with pytest.raises(CorruptionError, match=naming(named)):
-        CODEC.decode(written_head(other, native, [], []), LONG.header)
+        CODEC.decode(write_head(other, LONG.header, []), LONG.header)
 
 
 def with_body(payload, body):
     """Return a payload with other bytes in its first group and a valid checksum."""
-    at, size = read_head(payload, LONG.header).groups_at(0, 1)
+    at, size = head_of(payload, LONG.header).groups_at(0, 1)
     seal = binascii.crc_hqx(body, 0xFFFF).to_bytes(2, "little")
     assert len(body) == size - 2
     return payload[:at] + seal + body + payload[at + size :]
 
 
 def body_size(payload):
-    return read_head(payload, LONG.header).groups_at(0, 1)[1] - 2
+    return head_of(payload, LONG.header).groups_at(0, 1)[1] - 2
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_other_bytes_are_a_motion_or_a_clear_error_and_the_readable_decoder_agrees(payload, seed):
     rng = np.random.default_rng(seed)
-    at, size = read_head(payload, LONG.header).groups_at(0, 1)
+    at, size = head_of(payload, LONG.header).groups_at(0, 1)
     body = bytearray(payload[at + 2 : at + size])
     first = int(rng.integers(3, 40))
     body[first::7] = rng.bytes(len(body[first::7]))

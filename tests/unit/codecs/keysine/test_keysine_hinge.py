@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import mocpack
-from keysine_payload import read_head
 from keysine_tracks import (
     MEAN,
     ORIGIN,
@@ -27,6 +26,7 @@ from mocpack.metrics.angles import largest_angle
 from mocpack.skeleton import Skeleton
 from naming import naming
 from reference import keysine as reference
+from reference.keysine_head import head_of
 
 AXIS = np.array([0.6, 0.0, 0.8])
 FRAMES = 90
@@ -84,7 +84,7 @@ def encoded(clip, **params):
 
 
 def table_of(payload, clip):
-    return read_head(payload, clip.header).table
+    return head_of(payload, clip.header).table
 
 
 WAYS = {

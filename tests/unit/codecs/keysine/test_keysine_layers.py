@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import mocpack
-from keysine_payload import read_head
 from mocpack.clip import measure_error
 from mocpack.codecs.keysine import Keysine
 from mocpack.errors import CorruptionError, TruncatedError
 from mocpack.testing import CODEC_CHECKS, hard_clips, jump, walk
 from reference import keysine as reference
+from reference.keysine_head import head_of
 
 CLIPS = hard_clips()
 LAYERED = Keysine(max_error=5e-3, effort="fast", layers=3)
@@ -71,7 +71,7 @@ def test_a_file_cut_inside_a_layer_has_it_as_far_as_it_goes():
     base, middle, _ = (layer.end for layer in layers_of(payload, clip.header))
     part = cut(payload, middle - 1, clip.header)
     coarse, fine = cut(payload, base, clip.header), cut(payload, middle, clip.header)
-    bundle = read_head(payload, clip.header).key_frame(4, clip.frame_count)
+    bundle = head_of(payload, clip.header).key_frame(4, clip.frame_count)
     np.testing.assert_array_equal(part.rotations[:bundle], fine.rotations[:bundle])
     np.testing.assert_array_equal(part.rotations[bundle:], coarse.rotations[bundle:])
     assert not np.array_equal(coarse.rotations, fine.rotations)
@@ -95,7 +95,7 @@ def test_windows_of_a_cut_file_are_those_of_its_clip():
 def test_a_layer_that_would_change_nothing_is_left_out():
     clip = CLIPS["still"]
     most = replace(LAYERED, layers=16)
-    assert 1 <= read_head(most.encode(clip), clip.header).layer_count < 16
+    assert 1 <= head_of(most.encode(clip), clip.header).layer_count < 16
 
 
 def test_layers_add_up_to_the_motion_of_one():

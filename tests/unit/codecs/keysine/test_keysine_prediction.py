@@ -5,14 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from keysine_payload import read_head, written_head
 from mocpack import rotations
 from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.clip import Clip, measure_error
 from mocpack.codecs.keysine import Keysine
 from mocpack.codecs.keysine.codec import encode_natively
+from mocpack.errors import CorruptionError
 from mocpack.skeleton import Skeleton
 from reference import keysine as reference
+from reference.keysine_head import head_of
+from reference.keysine_head_writer import write_payload
 
 
 @pytest.fixture(scope="module")
@@ -26,9 +28,9 @@ def payload(clip):
 
 
 def test_real_motion_has_predictors_and_is_smaller_with_them(clip, payload):
-    assert len(read_head(payload, clip.header).predictors) > 3
+    assert len(head_of(payload, clip.header).predictors) > 3
     without = encode_natively(Keysine(max_error=1e-3), clip, {"predictor_bits": 1e9}).payload
-    assert not len(read_head(without, clip.header).predictors)
+    assert not len(head_of(without, clip.header).predictors)
     assert len(payload) < len(without)
 
 
@@ -47,7 +49,7 @@ def test_a_channel_that_follows_another_is_predicted_by_it():
     clip = Clip.build(
         skeleton, rotations.from_rotvec(vectors), np.zeros((240, 1, 3)), frame_rate=60
     )
-    table = read_head(Keysine(max_error=1e-3).encode(clip), clip.header).predictors
+    table = head_of(Keysine(max_error=1e-3).encode(clip), clip.header).predictors
     assert len(table)
     assert (table[:, 0] >= 3).all()  # the right limb's channels
     assert (table[:, 1] < 3).all()  # the left limb's
@@ -69,15 +71,16 @@ def test_some_joints_are_those_of_the_whole_motion_with_predictors(clip, payload
 
 def test_layers_of_predicted_coefficients_add_up(clip, payload):
     made = Keysine(max_error=1e-3, layers=2).encode(clip)
-    assert len(read_head(made, clip.header).predictors) > 3
+    assert len(head_of(made, clip.header).predictors) > 3
     ours, whole = (Keysine().decode(p, clip.header) for p in (made, payload))
     np.testing.assert_array_equal(ours.rotations, whole.rotations)
 
 
-def test_a_predictor_from_its_own_track_cannot_be_written(clip, payload):
-    head = read_head(payload, clip.header)
-    damaged = head.predictors.copy()
-    damaged[0, 1] = damaged[0, 0]
-    native = clip.skeleton.to_core(clip.translated_joints)
-    with pytest.raises(ValueError, match="predictors"):
-        written_head(replace(head, predictors=damaged), native, [], [])
+@pytest.mark.parametrize("wrong", [(20, -1, 0, 5), (900, 3, 0, 5), (20, 3, 4, 5)])
+def test_a_predictor_of_no_such_source_channel_or_band_is_corrupt(clip, payload, wrong):
+    head = head_of(payload, clip.header)
+    parts = [bytes(size) for size in head.sizes]
+    changed = replace(head, predictors=np.array([wrong]))
+    for decode in (Keysine().decode, reference.decode):
+        with pytest.raises(CorruptionError):
+            decode(write_payload(changed, clip.header, parts), clip.header)

@@ -2,19 +2,19 @@
 
 import zlib
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
 
 import mocpack
-from keysine_payload import read_head, written_head
 from mocpack.clip import measure_error
 from mocpack.codecs.keysine import Keysine
 from mocpack.container.chunks import pack_chunk
 from mocpack.errors import CorruptionError
 from mocpack.testing import walk
 from reference import keysine as reference
+from reference.keysine_head import head_of
+from reference.keysine_head_writer import write_head, write_payload
 
 CLIP = walk(4.03, frame_rate=60, seed=5)
 STREAMED = "keysine:streamed=true,group_seconds=0.1"
@@ -23,14 +23,13 @@ RESERVED = 4000  # bytes at the start of the file
 
 def split_payload(payload):
     """Return the head of a payload, and its parts as they stand there."""
-    head = read_head(payload, CLIP.header)
-    ends = np.cumsum([head.size, *head.sizes])
-    return head, [payload[a:b] for a, b in pairwise(ends)]
+    head = head_of(payload, CLIP.header)
+    return head, head.split(payload)
 
 
 def test_every_group_has_the_same_length_except_the_last():
     codec = Keysine(streamed=True, group_seconds=0.1)
-    head = read_head(codec.encode(CLIP), CLIP.header)
+    head = head_of(codec.encode(CLIP), CLIP.header)
     keys = [head.key_frame(g, CLIP.frame_count) for g in range(head.group_count + 1)]
     assert set(np.diff(keys[:-1])) == {6}
     assert 0 < keys[-1] - keys[-2] < 6
@@ -72,9 +71,7 @@ def test_a_streamed_payload_has_one_layer():
 def test_a_streamed_head_whose_groups_do_not_fit_its_frames_is_corrupt(field, value):
     codec = Keysine(streamed=True, group_seconds=0.1)
     head, parts = split_payload(codec.encode(CLIP))
-    skeleton = CLIP.skeleton.to_core(CLIP.translated_joints)
-    changed = replace(head, **{field: value})
-    payload = b"".join((written_head(changed, skeleton, parts, []), *parts))
+    payload = write_payload(replace(head, **{field: value}), CLIP.header, parts)
     with pytest.raises(CorruptionError):
         codec.decode(payload, CLIP.header)
     with pytest.raises(CorruptionError):
@@ -84,7 +81,6 @@ def test_a_streamed_head_whose_groups_do_not_fit_its_frames_is_corrupt(field, va
 def test_a_recorder_writes_a_file_in_one_pass_and_patches_its_start(tmp_path):
     codec = Keysine(max_error=1e-3, streamed=True, group_seconds=0.1)
     head, parts = split_payload(codec.encode(CLIP))
-    skeleton = CLIP.skeleton.to_core(CLIP.translated_joints)
     path = tmp_path / "recording.mocp"
     per_segment = 1 + head.groups_per_segment
     with path.open("w+b") as file:
@@ -98,7 +94,7 @@ def test_a_recorder_writes_a_file_in_one_pass_and_patches_its_start(tmp_path):
             # a segment is complete: the file up to here is made valid
             groups = count - -(-count // per_segment)
             frames = min(groups * head.group_frames + 1, CLIP.frame_count)
-            start = written_head(replace(head, group_count=groups), skeleton, parts[:count], [])
+            start = write_head(replace(head, group_count=groups), CLIP.header, parts[:count])
             header = replace(CLIP.header, frame_count=frames)
             file.seek(0)
             file.write(file_start(header, codec, start, checksum, size))
