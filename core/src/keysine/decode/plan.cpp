@@ -271,11 +271,9 @@ void take_out_along(const double* frame, const double* axis, int from, const Cos
 
 // Computes, for skeletons with hinges, how far a small rotation or displacement of each joint moves its
 // descendants at the mean pose, after the descendants have compensated what they can.
-void fill_hinged_inertia(const Plan& plan)
+void fill_hinged_inertia(const Plan& plan, double* work)
 {
 	const mocpack_Skeleton& s = *plan.skeleton;
-	static_assert(2 * sizeof(Track) >= 43 * sizeof(double), "the work fits into the tracks");
-	double* work = reinterpret_cast<double*>(plan.tracks); // costs and the mean pose, before there are tracks
 	MeanPose pose(plan, work + 36 * s.joint_count);
 	size_t end = s.end_count;
 	for (size_t i = 0; i < 36 * s.joint_count; ++i)
@@ -441,8 +439,8 @@ void add_rotation(Plan* plan, size_t j, int32_t parent_track, const JointHinges&
 	add_track(plan, track);
 }
 
-// Lays out the arrays of a plan, and returns what building it takes: the track of each joint (J).
-int32_t* lay_out(Plan* plan, size_t joints, Arena* arena)
+// Lays out the arrays of a plan and what building it takes: returns work of (J, 43), then `tracks` (J).
+double* lay_out(Plan* plan, size_t joints, Arena* arena, int32_t** tracks)
 {
 	plan->still = arena->allocate<double>(7 * joints);
 	plan->carried_offset = arena->allocate<double>(3 * joints);
@@ -453,7 +451,8 @@ int32_t* lay_out(Plan* plan, size_t joints, Arena* arena)
 	plan->hinges = arena->allocate<JointHinges>(joints);
 	plan->descendants = arena->allocate<int32_t>(joints);
 	plan->carrier = arena->allocate<int32_t>(joints);
-	return arena->allocate<int32_t>(joints);
+	*tracks = arena->allocate<int32_t>(joints);
+	return arena->allocate<double>(43 * joints);
 }
 
 } // namespace
@@ -462,7 +461,8 @@ size_t plan_size(size_t joints)
 {
 	Arena arena(nullptr);
 	Plan plan;
-	lay_out(&plan, joints, &arena);
+	int32_t* tracks;
+	lay_out(&plan, joints, &arena, &tracks);
 	return arena.used();
 }
 
@@ -470,7 +470,8 @@ bool build_plan(Plan* plan, void* memory, mocpack_Fault* fault)
 {
 	size_t joints = plan->skeleton->joint_count;
 	Arena arena(memory);
-	int32_t* rotation_track = lay_out(plan, joints, &arena); // of each joint or its nearest ancestor
+	int32_t* rotation_track; // of each joint or its nearest ancestor
+	double* work = lay_out(plan, joints, &arena, &rotation_track);
 	plan->track_count = plan->channel_count = 0;
 	HingeCursor hinges(*plan->skeleton);
 	for (size_t j = 0; j < joints; ++j)
@@ -481,7 +482,7 @@ bool build_plan(Plan* plan, void* memory, mocpack_Fault* fault)
 	count_descendants(*plan);
 	fill_carried(*plan);
 	if (plan->skeleton->hinge_count)
-		fill_hinged_inertia(*plan);
+		fill_hinged_inertia(*plan, work);
 	else
 		fill_inertia(*plan);
 	for (size_t j = 0; j < joints; ++j)
