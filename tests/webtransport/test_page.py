@@ -1,4 +1,4 @@
-"""The stage's page by WebTransport, in Chromium: `make test-webtransport`."""
+"""The stage page over WebTransport in Chromium: `make test-webtransport`."""
 
 import json
 import urllib.request
@@ -43,7 +43,7 @@ def page(chromium):
     context.close()
 
 
-def test_datagrams_bring_what_was_sent_within_the_bound(page):
+def test_datagrams_deliver_poses_within_the_bound(page):
     with Theatre(["anna", "ben"], endpoints=[WebTransportEndpoint]) as theatre:
         page.goto(theatre.url)
         page.wait_for_function("() => Object.keys(window.mocpackStage.shown()).length === 2")
@@ -78,7 +78,7 @@ def test_who_leaves_leaves_the_scene_and_who_closes_the_page_the_relay(page):
         assert not len(endpoint)
 
 
-def test_a_token_is_asked_for(page):
+def test_a_token_is_requested(page):
     with Theatre(["anna"], TOKENS, endpoints=[WebTransportEndpoint]) as theatre:
         page.goto(theatre.url)
         page.locator("#token").fill("wrong-wrong-wrong")
@@ -93,7 +93,7 @@ def test_a_token_is_asked_for(page):
 
 
 def test_a_page_of_another_site_cannot_watch(page):
-    """It knows the hash, which is no secret, and is turned away for where it comes from."""
+    """It knows the public hash, but its origin is rejected."""
     with Theatre(["anna"], endpoints=[WebTransportEndpoint]) as theatre, Theatre([]) as other:
         with urllib.request.urlopen(f"{theatre.url}/webtransport.json") as answer:
             told = json.load(answer)
@@ -119,7 +119,7 @@ def with_long_names(clip):
     return Clip.build(skeleton, clip.rotations, clip.translations, frame_time=clip.frame_time)
 
 
-def test_what_exceeds_a_datagram_goes_by_a_stream(page):
+def test_messages_larger_than_a_datagram_use_a_stream(page):
     with Theatre(["anna"], endpoints=[WebTransportEndpoint], clip=with_long_names(CLIP)) as theatre:
         page.goto(theatre.url)
         page.wait_for_function("() => window.mocpackStage.shown().anna?.number > 60")
