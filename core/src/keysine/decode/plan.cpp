@@ -270,8 +270,8 @@ void take_out_along(const double* frame, const double* axis, int from, const Cos
 	costs.eliminate(from, load_vec(way), 0.0);
 }
 
-// Computes, for skeletons with hinges, how far a small rotation or displacement of each joint moves its
-// descendants at the mean pose, after the descendants have compensated what they can.
+// Computes how far a small rotation or displacement of each joint moves its descendants at the mean pose, for
+// skeletons with hinges. The descendants compensate as much as they can.
 void fill_hinged_inertia(const Plan& plan, double* work)
 {
 	const mocpack_Skeleton& s = *plan.skeleton;

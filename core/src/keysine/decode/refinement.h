@@ -3,8 +3,8 @@
 // A layer with shift s stores |q| >> s and the sign of a coefficient q. The first layer is coded like any
 // group. A refinement by d bits codes which of the 2^d finer integers it is, with the table frequencies of
 // those integers. Keys inside a group are coded in the same way, as differences to the mean of their
-// neighbors. For a key k at the end of a group, a layer stores (k + h) >> s, where h is half of 2^shift of
-// the first layer. A refinement appends d raw bits.
+// neighbors. For a key k at the end of a group, a layer stores (k + h) >> s. Here h is half of 2^shift of the
+// first layer. A refinement appends d raw bits.
 #pragma once
 #include "keysine/decode/symbols.h"
 

@@ -23,7 +23,8 @@ struct Groups
 };
 
 // Cuts a motion into groups of at most target.group_seconds and max_frames frames. Their lengths differ by at
-// most one frame. In a streamed payload, they have the maximum length.
+// most one frame, apart from a separate first frame. In a streamed payload, all but the last have the maximum
+// length.
 bool cut_motion(EncodeTask* task, const Motion& motion, size_t max_frames, Groups* groups);
 
 // The choices for a whole clip.

@@ -95,10 +95,10 @@ extern "C"
 
 	typedef struct mocpack_KeysineEncoder mocpack_KeysineEncoder;
 
-	/* Computes the means (J, 4) and the channel axes (J, 9), by columns, of the joints whose rotations are
-	 * vectors in a plan's table (J, 14). Leaves those of other joints unchanged. Returns false if a number of
-	 * the table is out of range, and fills `fault`, which may be null. scratch:
-	 * mocpack_keysine_axes_scratch(joints) bytes. */
+	/* Computes the means (J, 4) and the channel axes (J, 9), by columns, of joints with rotation vectors in a
+	 * plan's table (J, 14). Leaves those of other joints unchanged. Returns false if a number of the table is
+	 * out of range, and fills `fault`, which may be null. scratch: mocpack_keysine_axes_scratch(joints)
+	 * bytes. */
 	size_t mocpack_keysine_axes_scratch(size_t joints);
 	int mocpack_keysine_axes(const mocpack_Skeleton* skeleton, const int32_t* table, double unit, double fine,
 							 double* means, double* axes, void* scratch, mocpack_Fault* fault);

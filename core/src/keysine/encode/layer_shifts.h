@@ -1,7 +1,8 @@
 /* Chooses the shifts of one layer by rate and distortion.
  *
- * Both are measured on groups from the middle of the clip: the bits of each track at each shift, the bits
- * that a shift adds to the whole file, and the errors from the shift of one track alone. */
+ * Both are measured on groups from the middle of the clip. The rate is the bits of each track at each shift,
+ * and the bits that a shift adds to the whole file. The distortion is the error from the shift of one track
+ * alone. */
 #pragma once
 #include "keysine/encode/layer_writer.h"
 #include "keysine/encode/written_payload.h"
