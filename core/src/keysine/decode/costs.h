@@ -28,7 +28,7 @@ struct Costs
 	void add_point(Vec3 arm, double weight) const
 	{
 		const double v[3] = {arm.x, arm.y, arm.z}, square = dot(arm, arm);
-		const double cross_of[9] = {0, arm.z, -arm.y, -arm.z, 0, arm.x, arm.y, -arm.x, 0}; // turn × arm
+		const double cross_of[9] = {0, arm.z, -arm.y, -arm.z, 0, arm.x, arm.y, -arm.x, 0}; // rotation × arm
 		for (int r = 0; r < 3; ++r)
 		{
 			at(r, r) += weight;

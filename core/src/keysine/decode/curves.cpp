@@ -144,7 +144,7 @@ MOCPACK_COLD void rotate_about(const Track& track, int32_t c, const double* x, i
 	for (int32_t t = 0; t < count; ++t)
 	{
 		double half = 0.5 * (track.angles[c] + unit * track.held(c, x[t])), sine_over, cosine;
-		half -= TWO_PI * std::floor(half / TWO_PI + 0.5); // wheels may turn many times
+		half -= TWO_PI * std::floor(half / TWO_PI + 0.5); // wheels may rotate many times
 		sine_cosine(MAX_TERMS, half * half, &sine_over, &cosine);
 		double sine = sine_over * half;
 		rotations[t] = multiply(rotations[t], Quat{sine * axis.x, sine * axis.y, sine * axis.z, cosine});

@@ -18,7 +18,7 @@ inline int32_t padded(int32_t length)
 // of filled rows.
 int32_t fill_sines(double* table, int32_t length, int32_t first, int32_t end);
 
-// Last slow frequency and last frequency that is not fast, in half hertz: the bands of predictors.
+// Last slow frequency and last frequency that is not fast, in hertz: the bands of predictors.
 const int32_t SLOW = 5, FAST = 15;
 
 inline bool in_band(int32_t band, int32_t normalized_frequency)

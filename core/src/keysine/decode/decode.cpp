@@ -273,7 +273,7 @@ mocpack_Status mocpack_keysine_decode_span(const mocpack_KeysineHead* head, size
 namespace
 {
 
-// Codes nothing: what is coded is what is wanted.
+// Writes nothing and returns the values that it is given.
 struct IdleCoder
 {
 	int symbol(const uint16_t*, int, int value)

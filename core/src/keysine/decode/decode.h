@@ -101,8 +101,8 @@ extern "C"
 	const int32_t* mocpack_keysine_predictors(const mocpack_KeysineHead* head); // (predictors, 4)
 	const uint8_t* mocpack_keysine_grid_steps(const mocpack_KeysineHead* head); // (tracks); null: no grid
 
-	/* Decodes the key poses (key_count, channels) of one segment from its part of the first layer, then
-	 * refines them by that of layer 1, 2 and so on. */
+	/* decode_segment decodes the key poses (key_count, channels) of one segment from its part of the first
+	 * layer. refine_segment refines them with its part of layer 1, 2 and so on. */
 	size_t mocpack_keysine_segment_part(const mocpack_KeysineHead* head, size_t layer, size_t segment);
 	size_t mocpack_keysine_segment_scratch_size(const mocpack_KeysineHead* head);
 	mocpack_Status mocpack_keysine_decode_segment(const mocpack_KeysineHead* head, size_t key_count,
@@ -126,13 +126,12 @@ extern "C"
 									   size_t parts[MOCPACK_KEYSINE_MAX_GROUP_PARTS]);
 
 	/* Decodes one group, given the key poses at its ends (2, channels), into rotations (T, J, 4) and
-	 * translations (T, M, 3) of its frames, including the first key pose but not the last. `parts` and
-	 * `sizes` are the bytes of mocpack_keysine_group_parts. Fewer layers give a coarser motion; without
-	 * layers, only the key poses are interpolated. `keys` must be decoded with the same layers (without
-	 * layers, with any) and point into those of the whole segment: with several layers, all groups of the
-	 * bundle are read. With columns, only selected joints are decoded, into rotations (T, rotation_count, 4)
-	 * and translations (T, translation_count, 3).
-	 */
+	 * translations (T, M, 3). Its frames include the first key pose but not the last. `parts` and `sizes` are
+	 * the bytes of mocpack_keysine_group_parts. Fewer layers give a coarser motion; without layers, only the
+	 * key poses are interpolated. `keys` must be decoded with the same layers (without layers, with any) and
+	 * point into those of the whole segment: with several layers, all groups of the bundle are read. With
+	 * columns, only selected joints are decoded, into rotations (T, rotation_count, 4) and translations (T,
+	 * translation_count, 3). */
 	size_t mocpack_keysine_group_scratch_size(const mocpack_KeysineHead* head);
 	mocpack_Status mocpack_keysine_decode_group(const mocpack_KeysineHead* head, size_t group,
 												const int32_t* keys, const uint8_t* const* parts,
@@ -169,9 +168,9 @@ extern "C"
 									const mocpack_KeysineColumns* columns, double* rotations,
 									double* translations);
 
-	/* Encodes a head: plan (J, 14), sizes of all parts, predictors (predictor_count, 4), shifts of layers
-	 * (layer_count - 1, 2, tracks), and in grid mode the steps of tracks and the initial scales (channels),
-	 * else null. */
+	/* Encodes a head: plan (J, 14), sizes of all parts, predictors (predictor_count, 4), and shifts of layers
+	 * (layer_count - 1, 2, tracks). In grid mode, also the steps of tracks and the initial scales (channels);
+	 * grid_steps is null otherwise. */
 	size_t mocpack_keysine_head_scratch_size(size_t joints, size_t part_count, size_t predictor_count);
 	size_t mocpack_keysine_encode_head(const mocpack_KeysineFields* start, const mocpack_Skeleton* skeleton,
 									   int32_t* table, uint32_t* sizes, size_t part_count,

@@ -97,7 +97,7 @@ GridSeries::GridSeries(const Plan& plan, bool thorough, const uint8_t* initial_s
 			 1,		   starts,		 columns,	   lags,	  sizes};
 	if (!starts)
 	{
-		size_t doubles = 0; // at most
+		size_t doubles = 0; // upper bound
 		for (size_t p = 0; p < f.predictors; ++p)
 			doubles += channels * RecursiveLeastSquares::doubles(max_inputs(f.own[p], f.reach[p]));
 		arena->allocate<uint8_t>(series::Forecaster::fixed_size(channels) + doubles * sizeof(double));

@@ -21,7 +21,7 @@ const int MAX_REFINEMENT = 15; // a step is refined at most 2^15 times
 const int MAX_UNPREDICTED_SCALE =
 	9; // channels with at most this initial scale are not predicted by least squares
 
-// Prediction settings: QUICK or THOROUGH of docs/series.md, without mirrored joints.
+// Prediction settings: QUICK or SMOOTH_FORECAST of docs/series.md, without mirrored joints.
 struct Forecast
 {
 	size_t predictors;
@@ -82,7 +82,7 @@ struct AdaptiveChoice
 struct GridSample
 {
 	int32_t finer;	   // its step is divided by 2^finer
-	int32_t number[4]; // rounded to whole steps
+	int32_t number[4]; // whole steps
 	int32_t digits[4]; // remainder in fine steps
 
 	double steps(int32_t c) const

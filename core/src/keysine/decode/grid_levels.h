@@ -25,7 +25,7 @@ inline int32_t grid_level(uint32_t error)
 struct GridContext
 {
 	int kind;  // class of the expected residual
-	int width; // number of low bits that are coded raw
+	int width; // number of low bits that are coded as raw bits
 };
 
 class GridLevels

@@ -17,7 +17,7 @@ const uint8_t* mocpack::keysine::verify_checksum(const uint8_t* src, size_t size
 
 void mocpack::keysine::lay_out_group(const Plan& plan, size_t length, GroupSymbols* symbols, Arena* arena)
 {
-	size_t blocks = 1, row = 0; // at most
+	size_t blocks = 1, row = 0; // maxima over all splits
 	for (int splits = 0; splits <= MAX_SPLITS && size_t(1) << splits <= length; ++splits)
 	{
 		blocks = size_t(1) << splits;
@@ -128,7 +128,7 @@ mocpack_Status read_base(const mocpack_KeysineHead& head, size_t length, const i
 	return part_status(reader, good, track_count == plan.track_count);
 }
 
-// Refines a group; edges are those of the layer or finer.
+// Refines a group. edges: key poses at its ends, of this layer or a finer one.
 bool refine_group(const mocpack_KeysineHead& head, size_t l, const int32_t* edges, TableReader* reader,
 				  GroupSymbols* symbols)
 {
@@ -190,7 +190,7 @@ struct Bundle
 	}
 };
 
-// Without coefficients: a line between the keys, split until no block is too long.
+// Sets symbols without coefficients: a line between the keys, split until no block is too long.
 void draw_line(const mocpack_KeysineHead& head, size_t length, const int32_t* edges, GroupSymbols* symbols)
 {
 	int splits = 0;
@@ -203,7 +203,7 @@ void draw_line(const mocpack_KeysineHead& head, size_t length, const int32_t* ed
 				int32_t(edges[c] + (int64_t(edges[channels + c]) - edges[c]) * int64_t(b) / int64_t(blocks));
 }
 
-// Reads all groups of a bundle with two layers or more, unless `kept` says that they are there.
+// Reads all groups of a bundle with at least two layers, unless `kept` says that they are already read.
 mocpack_Status read_bundle(const mocpack_KeysineHead& head, size_t group, const int32_t* edges,
 						   const uint8_t* const* src, const size_t* sizes, size_t layer_count,
 						   mocpack_KeysineSineCache* kept, GroupSymbols* symbols)

@@ -112,7 +112,7 @@ mocpack_Status read_start(const uint8_t* src, size_t src_size, size_t frame_coun
 	h->grouping = {frame_count, s.group_count, (s.mode & FIRST_FRAME_MODE) != 0, s.group_frames};
 	h->groups_per_segment = s.groups_per_segment, h->predictor_count = s.predictor_count;
 	uint32_t modes = h->grid ? 7 : 3;
-	// the next bitstream may have one, which changes poses
+	// reserved: a foot lock would change poses
 	if (!check_range(fault, "foot lock", s.mode & FOOT_LOCK_MODE ? 1 : 0, 0, 0))
 		return MOCPACK_CORRUPT;
 	if (!check_range(fault, "mode", s.mode, s.mode & modes, s.mode & modes) || !check_fields(*h, fault) ||

@@ -30,7 +30,7 @@ struct mocpack_KeysineHead
 		return {grouping.groups, groups_per_segment, segment_count, layer_count, grouping.group_frames != 0};
 	}
 
-	// How coarse a layer is.
+	// Returns the shifts of a layer; null for the last one.
 	mocpack::keysine::LayerShifts shifts_of(size_t layer) const
 	{
 		if (layer + 1 >= layer_count)
@@ -52,7 +52,7 @@ struct GroupSymbols
 	Rows rows;
 	int splits;
 	int32_t* keys;		// (blocks + 1, channels)
-	int32_t* residuals; // (blocks + 1, channels) of the keys inside the group, as the layers so far have them
+	int32_t* residuals; // (blocks + 1, channels) of the keys inside the group, in the layers so far
 	int32_t* lengths;	// (blocks) number of coefficients
 	uint8_t* found;		// (channels) scratch
 	double part;		// unit of the values, relative to the step
@@ -79,8 +79,8 @@ void lay_out_group(const Plan& plan, size_t length, GroupSymbols* symbols, Arena
 // split.
 bool shape_group(const Plan& plan, size_t length, int splits, int32_t tempo, GroupSymbols* symbols);
 
-// The symbols of a group, or of all groups of a bundle if there are several layers. All of it lies in the
-// arena's memory, where the next call finds it.
+// The symbols of a group, or of all groups of a bundle if there are several layers. Everything is in the
+// arena's memory, so that the next call can reuse it.
 struct BundleSymbols
 {
 	GroupSymbols* groups;
@@ -96,8 +96,8 @@ struct BundleSymbols
 };
 
 // Verifies a group's first layers and reads their first tracks. Coefficients are in half steps if not all
-// layers are read. edges (2, channels) are the key poses at its ends; src and sizes are its parts. Returns in
-// `symbols` those of the group.
+// layers are read. edges (2, channels): key poses at its ends; src and sizes: its parts. `symbols` receives
+// the symbols of the group.
 mocpack_Status read_group(const mocpack_KeysineHead* head, size_t group, const int32_t* edges,
 						  const uint8_t* const* src, const size_t* sizes, size_t layer_count,
 						  size_t track_count, mocpack_KeysineSineCache* kept, BundleSymbols* bundle,
@@ -106,7 +106,7 @@ mocpack_Status read_group(const mocpack_KeysineHead* head, size_t group, const i
 // Verifies the checksum at the start of a part. Returns the bytes after it, or null.
 const uint8_t* verify_checksum(const uint8_t* src, size_t size);
 
-// If finer layers are missing, uses the middle of each coefficient's interval.
+// Replaces coefficients by the middle of their interval, in half steps, if finer layers are missing.
 void use_midpoints(const Plan& plan, const uint8_t* shifts, GroupSymbols* symbols);
 
 // Coarsens the values (channels, blocks, stride) of a group by the shifts of a layer; null: copies them.

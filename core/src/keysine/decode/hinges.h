@@ -40,7 +40,7 @@ struct JointHinges
 		return limits[2 * i] > -HUGE_VAL || limits[2 * i + 1] < HUGE_VAL;
 	}
 
-	// Returns whether the limits of a turning hinge are less than a full turn apart, so that a pose alone
+	// Returns whether the limits of a turning hinge are less than a full turn apart. A pose alone then
 	// determines whether it is within them.
 	bool narrow(int32_t i) const
 	{

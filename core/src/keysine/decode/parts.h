@@ -14,7 +14,7 @@ const size_t BUNDLE_GROUPS = MOCPACK_KEYSINE_BUNDLE_GROUPS;
 
 /* The first layer has the segments, then the groups. Every later layer has, segment by segment, a refinement
  * of the keys, then one of each bundle: up to four neighboring groups of the segment. A streamed payload has
- * one layer, in which each segment stands before its groups. */
+ * one layer, in which each segment precedes its groups. */
 struct PartOrder
 {
 	size_t groups, groups_per_segment, segments, layers;

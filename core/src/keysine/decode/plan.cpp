@@ -15,7 +15,7 @@ namespace keysine
 namespace
 {
 
-// In-place operations; `out` may equal an input.
+// Operations on arrays; `out` may equal an input.
 MOCPACK_NOINLINE void multiply(const double* a, const double* b, double* out)
 {
 	store(out, multiply(load_quat(a), load_quat(b)));
@@ -230,7 +230,8 @@ void add_point(const double* turn, const double* arm, double weight, const Costs
 	costs.add_point(load_vec(turned), weight);
 }
 
-// Adds the joint's origin, shell points and end sites; `end` is one past its last end site.
+// Adds the joint's origin, shell points and end sites. `end` is one past its last end site, and becomes its
+// first.
 void add_own(const Plan& plan, const MeanPose& pose, size_t joint, size_t* end, const Costs& costs)
 {
 	const mocpack_Skeleton& s = *plan.skeleton;
@@ -269,8 +270,8 @@ void take_out_along(const double* frame, const double* axis, int from, const Cos
 	costs.eliminate(from, load_vec(way), 0.0);
 }
 
-// Computes, for skeletons with hinges, how far a small rotation or displacement of each joint moves its
-// descendants at the mean pose, after the descendants have compensated what they can.
+// Computes how far a small rotation or displacement of each joint moves its descendants at the mean pose, for
+// skeletons with hinges. The descendants compensate as much as they can.
 void fill_hinged_inertia(const Plan& plan, double* work)
 {
 	const mocpack_Skeleton& s = *plan.skeleton;
@@ -389,7 +390,8 @@ void vector_axes(const double* inertia, const int32_t* basis, double* axes)
 				root[3 * a] * turn[c] + root[3 * a + 1] * turn[3 + c] + root[3 * a + 2] * turn[6 + c];
 }
 
-// An axis so long that a unit of turning about it moves what is carried by a meter.
+// Scales a hinge axis so that a unit of rotation about it moves the carried points by 1 m² (weighted sum of
+// squares).
 Vec3 hinge_axis(const double* inertia, Vec3 axis)
 {
 	const double* m = inertia;
@@ -439,7 +441,8 @@ void add_rotation(Plan* plan, size_t j, int32_t parent_track, const JointHinges&
 	add_track(plan, track);
 }
 
-// Lays out the arrays of a plan and what building it takes: returns work of (J, 43), then `tracks` (J).
+// Lays out the arrays of a plan and the memory to build it. Returns work memory (J, 43) and sets `tracks`
+// (J).
 double* lay_out(Plan* plan, size_t joints, Arena* arena, int32_t** tracks)
 {
 	plan->still = arena->allocate<double>(7 * joints);

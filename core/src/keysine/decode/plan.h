@@ -21,8 +21,8 @@ const int AXES_BITS = 12;		// rotations of axes are multiples of 2^-12 radians
 const double ORIGIN_GRID = 1.0; // meters, unit of translation origins
 const int32_t STEPS = MOCPACK_KEYSINE_STEPS, UNIT_STEP = MOCPACK_KEYSINE_UNIT_STEP;
 
-// Weights of a joint's origin, shell points and end sites in the cost of errors above hinges, chosen so that
-// the sum over a limb is about its maximum; and the typical residual.
+// Weights of a joint's origin, shell points and end sites in the cost of errors above hinges. They are chosen
+// so that the sum over a limb is about its maximum. TYPICAL_RESIDUAL is the typical sum that remains.
 const double ORIGIN_WEIGHT = 0.25, SHELL_WEIGHT = 0.25, END_WEIGHT = 1.0, TYPICAL_RESIDUAL = 1.5;
 
 enum RotationKind
@@ -88,12 +88,12 @@ struct Track
 	int32_t kind;
 	int32_t channels;
 	int32_t first_channel;
-	int32_t parent;	   // nearest ancestor's track of the same type, -1 if none
-	int32_t family;	   // class for the statistics: 0..9
-	int32_t hinge;	   // its first hinge in the skeleton, -1 if none
-	double base[4];	   // mean or rest rotation, or origin
-	double axes[9];	   // rotation vector or translation per unit of each channel, by columns
-	double angles[2];  // of a hinge when its channels are zero
+	int32_t parent;	  // rotation track of the nearest ancestor that has one; -1 if none, and for translations
+	int32_t family;	  // class for the statistics: 0..9
+	int32_t hinge;	  // its first hinge in the skeleton, -1 if none
+	double base[4];	  // mean or rest rotation, or origin
+	double axes[9];	  // rotation vector or translation per unit of each channel, by columns
+	double angles[2]; // of a hinge when its channels are zero
 	int32_t key_index; // index of the key step
 	double key_step;
 	ChannelLimits limits[MAX_SLIDES]; // of a hinge's channels
@@ -132,7 +132,8 @@ struct Plan
 	double* carried_offset;	  // (J, 3)
 	double* carried_rotation; // (J, 4)
 	double* inertia;		  // (J, 9)
-	double* shift_cost;		  // (J) square meters per meter of displacement, if there are hinges
+	double* shift_cost;		  // (J) squared displacement of points per that of the joint, if there are hinges
+							  // hinges
 	JointHinges* hinges;	  // (J)
 	Track* tracks;
 	size_t track_count;

@@ -2,9 +2,9 @@
 //
 // A layer with shift s stores |q| >> s and the sign of a coefficient q. The first layer is coded like any
 // group. A refinement by d bits codes which of the 2^d finer integers it is, with the table frequencies of
-// those integers. Keys inside a group are coded alike, by their differences to the mean of their neighbors.
-// Of a key k at an end of groups, a layer stores (k + h) >> s; h is half of 2^shift of the first layer. A
-// refinement appends d raw bits.
+// those integers. Keys inside a group are coded in the same way, as differences to the mean of their
+// neighbors. For a key k at the end of a group, a layer stores (k + h) >> s. Here h is half of 2^shift of the
+// first layer. A refinement appends d raw bits.
 #pragma once
 #include "keysine/decode/symbols.h"
 
@@ -15,7 +15,7 @@ namespace keysine
 
 const int32_t MAX_SHIFT = MOCPACK_KEYSINE_MAX_SHIFT;
 
-// How coarse keys and coefficients are (tracks); null: as they are.
+// Shifts (tracks) of keys and coefficients; null: all 0.
 struct LayerShifts
 {
 	const uint8_t *keys, *coefficients;
@@ -43,7 +43,7 @@ struct CoarseKey
 	{
 		return int32_t((int64_t(key) + half) >> shift);
 	}
-	// Returns the middle of the keys that a coarse one stands for.
+	// Returns the middle of the keys that a coarse one represents.
 	int64_t middle(int64_t coarse, int32_t shift) const
 	{
 		return coarse * (int64_t(1) << shift) + half_of(shift) - half;
@@ -81,7 +81,7 @@ bool refine_keys(Coder& coder, const Plan& plan, const uint8_t* first, const uin
 	return true;
 }
 
-// Makes keys (count, channels) of a finer layer as coarse as a layer has them.
+// Coarsens keys (count, channels) of a finer layer to the shifts of a layer.
 inline void coarsen_keys(const Plan& plan, const uint8_t* first, const uint8_t* to, const int32_t* source,
 						 size_t count, int32_t* keys)
 {
@@ -95,7 +95,7 @@ inline void coarsen_keys(const Plan& plan, const uint8_t* first, const uint8_t* 
 		}
 }
 
-// Codes keys as the first layer has them: divided by 2^shift for `code`, and multiplied again.
+// Codes the keys of the first layer: divides them by 2^shift, calls `code`, and multiplies them again.
 template <typename Code>
 bool code_coarse_keys(const Plan& plan, const uint8_t* first, int32_t* keys, size_t count, Code code)
 {
@@ -124,7 +124,7 @@ inline int32_t shift_magnitude(int32_t value, int32_t shift)
 	return value < 0 ? -size : size;
 }
 
-// Returns twice the middle of the interval that a coarse integer stands for.
+// Returns twice the middle of the interval that a coarse integer represents.
 inline int32_t doubled_midpoint(int32_t value, int32_t shift)
 {
 	if (!value)
@@ -134,7 +134,7 @@ inline int32_t doubled_midpoint(int32_t value, int32_t shift)
 	return int32_t(value < 0 ? -size : size);
 }
 
-// Shift of the keys inside a group, by that of the keys at its ends.
+// Returns the shift of the keys inside a group, given the shifts of the keys at its ends.
 inline int32_t inner_shift(const uint8_t* shifts, size_t t)
 {
 	const int32_t shift = shift_at(shifts, t);
@@ -187,7 +187,7 @@ template <typename Coder> class InnerKeys : public KeySymbols<Coder>
 	}
 
   private:
-	// The middle of the residuals that a coarse one stands for.
+	// Returns the middle of the residuals that a coarse one represents.
 	static int64_t middle(int32_t value, int32_t shift)
 	{
 		const int64_t size = (int64_t(magnitude(value)) << shift) + ((1 << shift) - 1) / 2;
@@ -217,7 +217,7 @@ template <typename Coder> class InnerKeys : public KeySymbols<Coder>
 	}
 };
 
-// The residuals (2^splits + 1, channels) of keys inside a group.
+// Computes the residuals (2^splits + 1, channels) of keys inside a group.
 inline void find_residuals(const Plan& plan, const int32_t* keys, int splits, int32_t* residuals)
 {
 	const size_t channels = plan.channel_count;

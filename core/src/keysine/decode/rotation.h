@@ -22,7 +22,7 @@ inline void matrix_of(Quat q, double* m)
 // eigenvectors.
 inline void diagonalize(double* a, double* v)
 {
-	const double negligible = 1e-16; // part of the diagonal, which rounding hides
+	const double negligible = 1e-16; // share of the diagonal, below its rounding error
 	for (int i = 0; i < 9; ++i)
 		v[i] = i % 4 ? 0 : 1;
 	bool rotated = true;

@@ -228,7 +228,7 @@ void put(float* out, Vec3 v)
 	out[0] = float(v.x), out[1] = float(v.y), out[2] = float(v.z);
 }
 
-// Writes frames first … stop - 1 of any track from channels (C, stride) in double precision.
+// Writes `count` frames of any track from channels (C, stride) in double precision to rows starting at `row`.
 void put_track(const Track& track, const double* values, int32_t stride, int32_t count, Quat* turns,
 			   const Rows32& out, size_t row)
 {

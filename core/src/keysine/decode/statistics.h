@@ -63,11 +63,12 @@ inline int symbol_of(int32_t size, int m)
 	return lesser((bits << m) + (size >> bits), ESCAPE);
 }
 
-// Ends of the frequency bands, in units of about 2 Hz.
+// Ends of the frequency bands, in hertz.
 const int BANDS = 16, BAND_GROUP = 4, BAND_GROUPS = BANDS / BAND_GROUP;
 constexpr uint8_t BAND_ENDS[BANDS - 1] = {1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 28, 36, 46, 58};
 
-// Returns coefficient index k scaled to a block of 0.5 s; tempo / 64 is 0.5 s / block length.
+// Returns coefficient index k scaled to a block of 0.5 s, about the frequency in hertz. tempo / 64 is 0.5 s /
+// block length.
 inline int32_t normalized_frequency(int32_t k, int32_t tempo)
 {
 	return (k * tempo + 32) >> 6;

@@ -146,8 +146,8 @@ template <typename Coder> class KeySymbols
 	}
 
   protected:
-	// Calls `code` with each key between the first and the last, the distance of its two neighbors and its
-	// state, until that returns false.
+	// Calls `code` with each key between the first and the last, the distance to its two neighbors and its
+	// state. Stops when that returns false.
 	template <typename Code> static bool bisect(int splits, Code code)
 	{
 		for (int level = 0; level < splits; ++level)
@@ -178,8 +178,8 @@ template <typename Coder> class KeySymbols
 		return true;
 	}
 
-	// Codes a difference to the predicted key. apart: symbol of the distance of the neighboring keys; mean:
-	// of the earlier symbols of the key, in quarters
+	// Codes a difference to the predicted key. apart: symbol of the difference between the neighboring keys;
+	// mean: mean of the earlier symbols of the key, in quarters.
 	int32_t difference(const Track& track, int32_t c, int state, int32_t apart, int32_t mean, int32_t value)
 	{
 		int symbol = coder_.symbol(table_of(track, c, state, apart, mean), SYMBOLS,

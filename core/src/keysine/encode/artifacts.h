@@ -1,5 +1,5 @@
-/* Artifacts that a motion may have within its bound: jitter, and planted feet that skate. docs/metrics.md
- * defines both; mocpack.metrics measures them in Python. */
+/* Measures artifacts that a motion may have within its bound: jitter, and planted feet that skate.
+ * docs/metrics.md defines both; mocpack.metrics measures them in Python. */
 #pragma once
 #include "keysine/encode/written_payload.h"
 
@@ -10,16 +10,17 @@ namespace keysine
 
 const double JITTER_HERTZ = 30; // frequency above which energy is jitter: docs/metrics.md
 
-// Jitter of a motion and skate of each planted foot, over what is tolerated; above 1 is seen.
+// Jitter of a motion and skate of each planted foot, relative to the tolerated amount. Values above 1 are
+// visible.
 struct Artifacts
 {
 	double jitter = 0;
-	Buffer<double> skates; // (J) 0 for joints that are no feet, or never planted
+	Buffer<double> skates; // (J) 0 for joints that are not feet or are never planted
 
 	double worst() const;
 };
 
-// Measures decoded motions against the clip; what depends on the clip alone is measured once.
+// Measures decoded motions against the clip. Measures the clip itself only once.
 class ArtifactMeter
 {
   public:
@@ -32,10 +33,10 @@ class ArtifactMeter
 
 	bool is_measured_ = false;
 	Buffer<double> positions_;	  // (T, J, 3) of the clip
-	Buffer<int32_t> feet_;		  // joints
-	Buffer<uint8_t> planted_;	  // (feet, T)
-	Buffer<double> source_speed_; // (feet) mean of planted steps, meters per second; below 0: never planted
-	double source_energy_ = 0;	  // square meters above the frequency of jitter
+	Buffer<int32_t> feet_;		  // joint indices
+	Buffer<uint8_t> planted_;	  // (feet, T) nonzero: the foot is planted
+	Buffer<double> source_speed_; // (feet) mean horizontal speed while planted, meters per second
+	double source_energy_ = 0;	  // energy above JITTER_HERTZ, square meters
 	size_t foot_count_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// The turn of each joint's axes after which its channels take the fewest bits.
+// Chooses the axis rotation of each joint with which its channels need the fewest bits.
 #pragma once
 #include "keysine/decode/plan.h"
 #include "keysine/encode/task.h"
@@ -11,17 +11,17 @@ namespace keysine
 class AxesChooser
 {
   public:
-	/* Measures covariances of the joints' rotation vectors about their means, by bands of frequencies: once
-	 * for a clip. table (J, 14) says which joints turn about which means; at least `frames` frames are looked
-	 * at. */
+	/* Measures covariances of the joints' rotation vectors about their means, by frequency band. Call this
+	 * once for a clip. table (J, 14): the joints with rotation vectors, and their means. Samples at least
+	 * `frames` frames, or all of a shorter clip. */
 	bool measure(EncodeTask* task, const int32_t* table, size_t frames);
 	bool is_measured() const
 	{
 		return band_count_ > 0;
 	}
 
-	/* Writes the turns of axes into the table (J, 14): those to the principal axes are tried with `precision`
-	 * bits below a radian and with fewer, and none at all. */
+	/* Writes the axis rotations into the table (J, 14). Tries rotations to the principal axes with
+	 * `precision` bits below a radian, with fewer bits, and no rotation. */
 	bool choose(EncodeTask* task, double unit, double fine, int precision, int32_t* table) const;
 
   private:
@@ -33,7 +33,7 @@ class AxesChooser
 	Buffer<double> bands_; // (J, bands, 9) covariances, in squared radians
 	double counts_[MAX_BANDS] = {};
 	size_t band_count_ = 0;
-	double frame_factor_ = 1; // one frame in so many was looked at
+	double frame_factor_ = 1; // square root of the distance between sampled frames
 };
 
 } // namespace keysine

@@ -1,4 +1,5 @@
-// Counts the bits of a try track by track and ends it early once it needs many more than the cheapest one.
+// Counts the bits of an attempt track by track, and ends it early once it needs many more than the cheapest
+// one.
 #pragma once
 #include <algorithm>
 #include <cstring>
@@ -42,14 +43,14 @@ class BitCounter
 class BitBudget
 {
   public:
-	// spent: (2, tracks) bits up to each, of the cheapest try and as they were counted last
+	// spent (2, tracks): bits up to and including each track, of the cheapest attempt and of the last count
 	BitBudget(const Constants& constants, const Plan& plan, const GroupSymbols& symbols, double* spent)
 		: c_(constants), symbols_(counter_, plan, symbols.shape, symbols.rows), spent_(spent),
 		  tracks_(plan.track_count)
 	{
 	}
 
-	// Bits of a span in a block, as its rows are.
+	// Returns the bits of a span in a block with its current rows.
 	double bits_of(const Span& span, int32_t b)
 	{
 		counter_.total = 0;
@@ -58,13 +59,14 @@ class BitBudget
 		return counter_.total;
 	}
 
-	// What was counted last is what others are to beat.
+	// Makes the last count the one to beat.
 	void keep()
 	{
 		std::memcpy(spent_, spent_ + tracks_, tracks_ * sizeof *spent_);
 	}
 
-	// From here on falls_behind is asked after each track of block b; never where there is nothing to beat.
+	// Starts an attempt at block b, which falls_behind checks after each track. If `to_beat` is NOTHING, it
+	// never falls behind.
 	void begin(int32_t b, double to_beat)
 	{
 		counter_.total = 0, b_ = b, to_beat_ = to_beat;
@@ -75,7 +77,7 @@ class BitBudget
 		to_beat_ = NOTHING;
 	}
 
-	// Whether the tracks so far take much more than those of the cheapest try.
+	// Returns whether the tracks so far need many more bits than those of the cheapest attempt.
 	bool falls_behind(size_t t)
 	{
 		if (to_beat_ >= NOTHING)
@@ -84,7 +86,7 @@ class BitBudget
 		return counter_.total > spent_[t] + std::max(c_.behind_share * to_beat_, c_.behind_bits);
 	}
 
-	static constexpr double NOTHING = 1e300; // to beat
+	static constexpr double NOTHING = 1e300; // bits to beat while there is no other attempt
 
   private:
 	const Constants& c_;

@@ -1,4 +1,4 @@
-// Encodings within a bound, without artifacts where that is possible.
+// Encodes within a bound, without visible artifacts if possible.
 #pragma once
 #include "keysine/encode/retries.h"
 #include "keysine/encode/settings.h"
@@ -8,7 +8,7 @@ namespace mocpack
 namespace keysine
 {
 
-// A payload and what the decoder makes of it.
+// A payload, its decoded motion and its artifacts.
 struct Encoding
 {
 	Buffer<uint8_t> payload;
@@ -21,7 +21,7 @@ struct Encoding
 	{
 		return payload.size() > 0;
 	}
-	// Size, and more where artifacts are seen.
+	// Returns the size in bytes, increased if artifacts are visible.
 	double cost() const;
 };
 
@@ -33,8 +33,8 @@ class BoundedEncoder
 	{
 	}
 
-	// The smallest of all modes that are to be tried; not found where none keeps the bound. False where the
-	// task is stopped.
+	// Finds the smallest encoding of the modes to try; none is found if no mode keeps the bound. Returns
+	// false if the task is stopped.
 	bool run(Encoding* best);
 
   private:
@@ -64,18 +64,21 @@ class BoundedEncoder
 	Strictness strictness_ = USUAL_STRICTNESS;
 };
 
-// Writes a draft and decodes the very bytes.
+// Writes a draft and decodes its payload.
 bool write_and_decode(EncodeTask* task, const Draft& draft, Encoding* encoding);
 
-// Makes a draft; where blocks of one length are tried, with no more keys than these have, unless that fails.
+// Makes a draft. If only one block length is tried, uses only the keys of these blocks at first, and all keys
+// if that fails.
 bool make_draft_of_few_keys(EncodeTask* task, DraftRequest request, Draft* draft,
 							Observation* seen = nullptr);
 
-// Settings that split groups as the target says, or as usual first, and the groups.
+// Cuts a motion into groups, and sets how often they are split: by the target's block length, or by the usual
+// one. size: the bound or step, meters.
 bool cut_for(EncodeTask* task, const Motion& motion, double size, mocpack_KeysineSettings* settings,
 			 Groups* groups);
 
-// The predictors of a quickly encoded sample. settings: of the fast effort; size: the bound or step.
+// Chooses predictors from a quickly encoded sample. settings: those of the fast effort; size: the bound or
+// step, meters.
 bool find_predictors(EncodeTask* task, const ClipPlan& plan, mocpack_KeysineSettings settings, double size,
 					 Predictors* predictors);
 

@@ -1,5 +1,4 @@
-// Choices for a whole clip before anything is searched: what moves, about which mean, in which axes, in which
-// groups.
+// Chooses for a whole clip, before the search: what moves, about which mean, in which axes and groups.
 #pragma once
 #include "keysine/encode/axes.h"
 #include "keysine/encode/task.h"
@@ -13,46 +12,47 @@ namespace keysine
 struct Groups
 {
 	size_t count;			// 0 for a clip of one frame
-	int32_t tempo;			// 64 times half a second over the length of a group
+	int32_t tempo;			// 64 · 0.5 s / length of a group
 	int32_t splits;			// a group has at most 2^splits blocks
-	bool first_frame_alone; // as a group
-	double seconds;			// of a group
+	bool first_frame_alone; // the first frame is a group by itself
+	double seconds;			// length of a group
 	size_t group_frames;	// of a streamed payload; 0: groups divide the clip evenly
 
-	// How often a group is halved so that its blocks come nearest to so long.
+	// Returns the number of halvings of a group after which its blocks are closest to this length.
 	int32_t splits_for(double block_seconds) const;
 };
 
-// Cuts a motion into groups of at most target.group_seconds and max_frames frames: even ones, or for a
-// streamed payload the longest ones.
+// Cuts a motion into groups of at most target.group_seconds and max_frames frames. Their lengths differ by at
+// most one frame, apart from a separate first frame. In a streamed payload, all but the last have the maximum
+// length.
 bool cut_motion(EncodeTask* task, const Motion& motion, size_t max_frames, Groups* groups);
 
-// What is decided for a whole clip.
+// The choices for a whole clip.
 struct ClipPlan
 {
-	double unit; // meters; what steps are multiples of
+	double unit; // meters; the step with index UNIT_STEP
 	uint32_t fine_bits;
 	Buffer<int32_t> table; // (J, 14)
 
 	double fine() const;
 };
 
-// What the rotations, translations and hinges of a clip do over time, whatever its bound.
+// Statistics of a clip's rotations, translations and hinges over time. They do not depend on its bound.
 class ClipStatistics
 {
   public:
 	bool measure(EncodeTask* task);
 
-	/* The plan for a unit of `size` meters (the bound, or a plain step). key_step: index of the keys' step to
-	 * begin with; precision: bits below a radian of turns of axes, at most. */
+	/* Makes the plan for a unit of `size` meters (the bound, or a uniform step). key_step: initial index of
+	 * the key steps; precision: maximum bits below a radian of axis rotations. */
 	bool make_plan(EncodeTask* task, double size, int32_t key_step, int precision, ClipPlan* plan);
 
-	// Of a rotation, or of a translation, over time.
+	// Statistics of one rotation, translation or hinge.
 	struct Turn
 	{
-		double first[4], spread; // largest change of a component since the first frame
+		double first[4], spread; // spread: largest change of a component since the first frame
 		int32_t mean[3];		 // rotation vector, in units of MEAN_GRID
-		double farthest;		 // radians from that mean
+		double farthest;		 // largest angle from that mean, radians
 	};
 	struct Place
 	{
@@ -60,8 +60,9 @@ class ClipStatistics
 	};
 	struct Hinge
 	{
-		double lowest, highest;	 // angle or way
-		double first, mean, off; // without jumps; how far the joint stands from its hinges, at most
+		double lowest, highest; // angle (radians) or slider position (meters)
+		double first, mean,
+			off; // first, mean: unwrapped; off: largest distance from a pose of the hinges
 		double unwrapped_lowest, unwrapped_highest;
 	};
 
@@ -77,7 +78,7 @@ class ClipStatistics
 	Buffer<Turn> turns_;
 	Buffer<Place> places_;
 	Buffer<Hinge> hinges_;
-	double reach_ = 0; // meters from the root to the end of the longest limb, at most
+	double reach_ = 0; // upper bound of the distance from the root to the end of a limb, meters
 	AxesChooser axes_;
 };
 

@@ -1,4 +1,4 @@
-// The encoder's constants as one struct, so that tools can measure what each is worth.
+// The encoder's constants as one struct, so that tools can measure the effect of each one.
 #pragma once
 #include <cstddef>
 
@@ -16,7 +16,7 @@ struct Constants
 #undef NUMBERS
 };
 
-// One row of the table of constants: `count` numbers from number `first` of the struct on.
+// One row of the table of constants: `count` numbers, beginning with number `first` of the struct.
 struct ConstantRow
 {
 	const char *name, *text;

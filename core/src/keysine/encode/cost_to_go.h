@@ -1,8 +1,9 @@
-// What an error of a joint costs in the end, once the joints below have taken back what they can.
+// The cost of a joint's error after its descendants compensate as much as they can.
 //
-// A joint with three axes takes back whatever turn was rounded above it; a hinge only what lies about its own
-// axis. So a track above hinges must know what they will not be able to mend: decode/costs.h says how it is
-// found, here for every frame, in squares of displacements over squared allowances.
+// A joint with three axes compensates any rotation error of its ancestors; a hinge only compensates rotation
+// about its axis. A track above hinges must therefore know which errors they cannot compensate.
+// decode/costs.h describes the method. It is applied here in every frame, to squared displacements over
+// squared allowances.
 #pragma once
 #include "keysine/decode/costs.h"
 #include "keysine/encode/rig.h"
@@ -12,7 +13,7 @@ namespace mocpack
 namespace keysine
 {
 
-// ξᵀ Q ξ as seen by a track that decides on three numbers of ξ, x, when the other three, y, are known:
+// ξᵀ Q ξ for a track that chooses three numbers of ξ, x, when the other three, y, are known. It is equal to
 // |factorᵀ (x + lead y)|² + yᵀ remains y.
 struct Remainder
 {
@@ -51,13 +52,13 @@ struct Remainder
 
 struct MotionPair;
 
-// Bytes of a workspace of `fill_costs`, in doubles.
+// Returns the size of the work memory of `fill_costs`, in doubles.
 inline size_t cost_work(size_t joints)
 {
 	return 36 * joints;
 }
 
-// Fills the remainders of a pair in a frame from its source side.
+// Fills the remainders of a pair in frame t, at the source's pose.
 void fill_costs(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings& settings,
 				const MotionPair& pair, int32_t t);
 

@@ -1,4 +1,4 @@
-// The parts of a payload of one layer: keys by segment, groups, and what the head says of them.
+// Makes the parts of a payload of one layer: keys by segment, groups, and their fields of the head.
 #pragma once
 #include <utility>
 
@@ -15,7 +15,7 @@ struct Bytes
 	size_t size;
 };
 
-// The segments, then the groups of a payload, each in memory of its own.
+// The segments, then the groups of a payload, each in its own memory.
 class Parts
 {
   public:
@@ -32,7 +32,7 @@ class Parts
 	~Parts();
 
 	bool take(EncodeTask* task, size_t count);
-	// Copies a part; workers may do so at the same time.
+	// Copies a part. Several workers may do this at the same time.
 	bool set(size_t i, const uint8_t* data, size_t size);
 	size_t count() const
 	{
@@ -42,7 +42,7 @@ class Parts
 	{
 		return parts_[i];
 	}
-	// Bytes of parts `first` to the last.
+	// Returns the total size of the parts from `first` on, in bytes.
 	size_t size_from(size_t first) const;
 
   private:
@@ -52,19 +52,20 @@ class Parts
 	EncodeTask* task_ = nullptr;
 };
 
-// Which channels predict which (count, 4): channel, source, band, factor.
+// Predictors (count, 4): channel, source, band, factor.
 struct Predictors
 {
 	Buffer<int32_t> rows;
 	size_t count = 0;
 };
 
-// Many drafts are made to be compared by their size alone; only those that are kept are written.
+// A payload that is not written yet. Many drafts are only compared by their size; those that are kept are
+// written.
 struct Draft
 {
-	Buffer<int32_t> table; // (J, 14) with the keys' steps as they were found
+	Buffer<int32_t> table; // (J, 14) with the refined key steps
 	Buffer<int32_t> predictors;
-	Buffer<uint8_t> grid_steps, initial_scales; // of a grid in time: (tracks), (channels)
+	Buffer<uint8_t> grid_steps, initial_scales; // grid mode only: (tracks), (channels)
 	size_t predictor_count = 0, segment_count = 0;
 	Groups groups = {};
 	double unit = 0;
@@ -78,12 +79,13 @@ struct Draft
 	}
 };
 
-// What an encoder saw: coefficient k of a block stands k frames after its first.
+// Coefficients of an encode, from which predictors are chosen. Coefficient k of a block is stored k frames
+// after the first frame of the block.
 struct Observation
 {
-	// (C, T): what coefficients should be, what they are, and the quantizer's steps there
+	// (C, T): target coefficients, coefficients, and their quantizer steps
 	Buffer<float> wanted, series, steps;
-	Buffer<int32_t> paces;				// (T) frequencies, in half hertz
+	Buffer<int32_t> paces;				// (T) frequencies of the coefficients, hertz
 	Buffer<int32_t> first_channels;		// (C) the first channel of the same track
 	size_t channel_count = 0, size = 0; // bytes of the groups
 };
@@ -91,16 +93,16 @@ struct Observation
 struct DraftRequest
 {
 	Motion motion;
-	const ClipPlan* plan; // of this motion, or of one that it is a part of
+	const ClipPlan* plan; // of this motion, or of one that contains it
 	mocpack_KeysineSettings settings;
 	Groups groups;
 	const Predictors* predictors; // null: none
-	const double* shares;		  // (J) of the bound, for what hangs on each joint; null: all
+	const double* shares;		  // (J) shares of the bound for the points of each joint; null: all 1
 	bool on_grid;
-	bool alone; // on one worker
+	bool alone; // use only one worker
 };
 
-// Makes the parts of a payload; false where the search finds none. Fills `seen`, if it is not null.
+// Makes the parts of a payload. Returns false if the search finds none. Fills `seen`, if it is not null.
 bool make_draft(EncodeTask* task, const DraftRequest& request, Draft* draft, Observation* seen = nullptr);
 
 } // namespace keysine

@@ -1,4 +1,4 @@
-// The derivative of rotations by their rotation vectors, with double or with lanes of frames.
+// The derivative of rotations with respect to their rotation vectors, for double or for lanes of frames.
 #pragma once
 #include <cmath>
 
@@ -9,8 +9,8 @@ namespace mocpack
 namespace keysine
 {
 
-// (1 - cos x) / x² and (x - sin x) / x³ by x² below 1, accurate to 1e-9. Multiplies by reciprocals, since
-// divisions are slow.
+// Computes (1 - cos x) / x² and (x - sin x) / x³ from x² below 1, accurate to 1e-9. Multiplies by
+// reciprocals, since divisions are slow.
 template <typename N> void sum_jacobian_series(N square, N* a, N* b)
 {
 	const N one = N{} + 1.0;

@@ -1,4 +1,4 @@
-// Bounds of single joints, as shares of the one bound that the search works with.
+// Bounds of single joints, as shares of the one bound that the search uses.
 #pragma once
 #include "common/buffer.h"
 #include "keysine/encode/constants.h"
@@ -13,18 +13,18 @@ namespace keysine
 class JointBounds
 {
   public:
-	/* Takes over the target's bounds of joints, if there are any. Afterwards, the target has the median of
-	 * the joints' error bounds as max_error, and as max_angle the loosest bound on angles, 0 if a joint has
-	 * none. False if there is no memory. */
+	/* Sets the bounds from the target's bounds of joints, if there are any. The target's max_error then
+	 * becomes the median of the joints' error bounds. Its max_angle becomes the loosest bound on angles, or 0
+	 * if a joint has none. Returns false if there is no memory. */
 	bool set(const mocpack_Skeleton& skeleton, const Constants& constants, const mocpack_Allocator& allocator,
 			 mocpack_KeysineTarget* target);
 
-	// What the encoder of groups needs; null if all joints have the same bounds.
+	// Returns the limits for the encoder of groups; null if joints have no bounds of their own.
 	const mocpack_KeysineJointLimits* limits() const
 	{
 		return limits_.shares ? &limits_ : nullptr;
 	}
-	// (J) of the allowances; null: all have all.
+	// Returns the shares (J) of the allowances; null: all 1.
 	const double* shares() const
 	{
 		return limits_.shares;
@@ -33,12 +33,13 @@ class JointBounds
 	{
 		return limits_.shares ? limits_.shares[joint] : 1.0;
 	}
-	// The smallest share, at most 1.
+	// Returns the smallest share, at most 1.
 	double least_share() const
 	{
 		return least_share_;
 	}
-	// The bounds of a joint in meters and radians; 0: no bound on its angle.
+	// Return the bounds of a joint in meters and radians, or `otherwise` if joints have no bounds of their
+	// own. 0: no bound on its angle.
 	double max_error(size_t joint, double otherwise) const
 	{
 		return errors_.size() ? errors_[joint] : otherwise;
@@ -47,7 +48,7 @@ class JointBounds
 	{
 		return angles_.size() ? angles_[joint] : otherwise;
 	}
-	// The tightest bound on an angle; 0: none.
+	// Returns the tightest bound on an angle; 0: none.
 	double least_angle(double otherwise) const
 	{
 		return angles_.size() ? least_angle_ : otherwise;
@@ -63,7 +64,7 @@ class JointBounds
 	mocpack_KeysineJointLimits limits_ = {};
 };
 
-// The index of a step of a joint's tracks, by that of the step that is usual.
+// Returns the step index of a joint's tracks, given the usual index.
 int32_t step_for(const mocpack_KeysineJointLimits* limits, size_t joint, int32_t usual);
 
 } // namespace keysine

@@ -1,7 +1,8 @@
-/* The shifts of one layer, by rate and distortion.
+/* Chooses the shifts of one layer by rate and distortion.
  *
- * Both are measured on groups from the middle of the clip: the bits of each track at each shift, what a
- * shift adds to the whole file, and the errors that the shift of one track alone makes. */
+ * Both are measured on groups from the middle of the clip. The rate is the bits of each track at each shift,
+ * and the bits that a shift adds to the whole file. The distortion is the error from the shift of one track
+ * alone. */
 #pragma once
 #include "keysine/encode/layer_writer.h"
 #include "keysine/encode/written_payload.h"
@@ -16,23 +17,23 @@ const size_t SHIFTS = MOCPACK_KEYSINE_MAX_SHIFT + 1;
 class ShiftSearch
 {
   public:
-	// Of a payload of one layer, which must outlive this.
+	// payload: one layer; must outlive this
 	ShiftSearch(EncodeTask* task, WrittenPayload* payload) : task_(*task), own_(*payload)
 	{
 	}
 
 	bool measure(size_t tracks);
 
-	// Bits of the sample without shifts.
+	// Returns the bits of the sample without shifts.
 	double whole_bits() const;
 
-	/* The shifts (2, tracks) of least mean error that take so many bits, at most those of `limits`. Squared
-	 * errors of tracks add up, and the mean error is a sum of squares divided by errors: weights that follow
-	 * from the shifts before. */
+	/* Finds the shifts (2, tracks) of least mean error that take at most `goal` bits, none above those of
+	 * `limits`. Squared errors of tracks add up. The mean error is a sum of squares, weighted with the
+	 * inverse errors of the previous round. */
 	bool best_shifts(double goal, const uint8_t* limits, uint8_t* shifts);
 
   private:
-	// Row of a track in rates and growth: kind 0 has keys, 1 coefficients.
+	// Returns the row of a track in rates or growth. kind: 0 for keys, 1 for coefficients.
 	double* row(Buffer<double>* table, size_t kind, size_t t)
 	{
 		return table->data() + (kind * tracks_ + t) * SHIFTS;
@@ -51,11 +52,11 @@ class ShiftSearch
 	EncodeTask& task_;
 	WrittenPayload& own_;
 	size_t tracks_ = 0, sample_first_ = 0, sample_count_ = 0;
-	size_t stride_ = 1, points_ = 0; // of the sample: frames from one to the next, and their joints
+	size_t stride_ = 1, points_ = 0; // distance between sampled frames; number of sampled joint positions
 	Buffer<double> rates_;			 // (2, tracks, shifts) bits, of keys and of coefficients
-	Buffer<double> growth_;			 // (2, tracks, shifts) bits that all layers take more than one
+	Buffer<double> growth_;			 // (2, tracks, shifts) bits that several layers need in addition to one
 	Buffer<float> least_;			 // (points) squared errors without shifts
-	Buffer<float> squares_;			 // (2, tracks, shifts, points) what shifts add, square meters
+	Buffer<float> squares_;			 // (2, tracks, shifts, points) added by shifts, square meters
 };
 
 } // namespace keysine

@@ -1,4 +1,4 @@
-// Codes a group as the layers of a payload have it.
+// Codes a group in the layers of a payload.
 #pragma once
 #include <initializer_list>
 
@@ -24,7 +24,7 @@ struct ShiftTable
 	}
 };
 
-// Steps (tracks, blocks) as a layer knows them: without nonzero coefficients, the track does not move.
+// Computes the steps (tracks, blocks) of a layer. A track without nonzero coefficients does not move: -1.
 inline void still_steps(const Plan& plan, const GroupSymbols& whole, const int32_t* values, int32_t* steps)
 {
 	size_t blocks = size_t(whole.shape.blocks), stride = size_t(whole.shape.stride);
@@ -43,7 +43,8 @@ inline void still_steps(const Plan& plan, const GroupSymbols& whole, const int32
 		}
 }
 
-// The symbols of a group as they are, as the layers so far have them, and as the next layer has them.
+// The symbols of a group: all of them (whole), those of the layers so far (made), and those of the next layer
+// (goal).
 struct SplitGroup
 {
 	BundleSymbols read;
@@ -103,7 +104,7 @@ struct SplitGroup
 	}
 
   private:
-	// Prepares the keys at the ends of the group as a layer has them.
+	// Prepares the keys at the ends of the group for a layer.
 	void coarsen_ends(const Plan& plan, const uint8_t* first, const uint8_t* to)
 	{
 		for (size_t end : {size_t(0), size_t(made.shape.blocks) * plan.channel_count})

@@ -1,4 +1,4 @@
-// Encodings by a plain step, and the search for the step whose mean error keeps a bound.
+// Encodes with a uniform step, and searches for the step whose mean error is within a bound.
 #pragma once
 #include "keysine/encode/bounded.h"
 
@@ -7,10 +7,12 @@ namespace mocpack
 namespace keysine
 {
 
-// The payload of a step in meters, whatever its error; not found where the step is too fine for the clip.
+// Encodes with a step in meters, with no bound on the error. Returns false if the step is too fine for the
+// clip.
 bool encode_step(EncodeTask* task, ClipStatistics* statistics, double step, Encoding* encoding);
 
-// The payload of about the coarsest step whose mean error keeps target.mean_error.
+// Encodes with about the coarsest step whose mean error is at most target.mean_error. Returns false if none
+// is found.
 bool encode_within_mean(EncodeTask* task, ClipStatistics* statistics, Encoding* best);
 
 } // namespace keysine

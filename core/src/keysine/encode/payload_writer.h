@@ -1,4 +1,4 @@
-// The bytes of a payload: head, key segments, groups in layers.
+// Writes the bytes of a payload: head, key segments, groups in layers.
 #pragma once
 #include "keysine/encode/draft.h"
 
@@ -7,7 +7,7 @@ namespace mocpack
 namespace keysine
 {
 
-// What a head states of layers.
+// The statements of a head about its layers.
 struct LayerStatements
 {
 	size_t count;		   // layers
@@ -17,16 +17,16 @@ struct LayerStatements
 };
 const LayerStatements ONE_LAYER = {1, nullptr, 0, nullptr};
 
-// The numbers by which a head states the error of keys alone, and errors of layers, rounded up.
+// Return the numbers with which a head states the error of keys alone, and errors of layers, rounded up.
 uint8_t error_statement(double unit, double error);
 uint8_t layer_error_statement(double unit, double error);
 
-// Writes a payload of a draft's head and the parts; parts that are not given have no bytes. keys_error states
-// that of the keys alone.
+// Writes a payload: a draft's head, then the first `given` parts. Other parts have no bytes. keys_error:
+// statement of the error of the keys alone.
 bool write_payload(EncodeTask* task, const Draft& draft, const Bytes* parts, size_t given, uint8_t keys_error,
 				   const LayerStatements& layers, Buffer<uint8_t>* payload);
 
-// Writes a draft's payload, which states how far its keys alone are from the clip.
+// Writes a draft's payload. Its head states the error of the keys alone.
 bool write_draft(EncodeTask* task, const Draft& draft, Buffer<uint8_t>* payload);
 
 } // namespace keysine

@@ -1,4 +1,4 @@
-// One track in one frame, as the encoder of `keysine` sees it: where it should go, and what its points feel.
+// The target of one track in one frame, and how the points of the track depend on its channels.
 #pragma once
 #include "keysine/encode/extra_bounds.h"
 
@@ -12,18 +12,18 @@ struct PoseProblem
 {
 	int32_t channels, points;
 	double target[4];
-	double* start;			  // (I, 3) at the target, over the allowance
+	double* start;			  // (I, 3) at the target, divided by the allowance
 	double* moves;			  // (C, I, 3)
-	ExtraBound* extra_bounds; // room for those of a track
+	ExtraBound* extra_bounds; // scratch for the extra bounds of a track
 };
 
 void lay_out_problem(PoseProblem* problem, const mocpack_KeysineEncoder& encoder, Arena* arena);
 
-// Target and derivatives in frame t of the pair, given what was decoded above.
+// Computes target and derivatives in frame t of the pair, given the decoded ancestors.
 void set_problem(PoseProblem* problem, const mocpack_KeysineEncoder& encoder, const MotionPair& pair,
 				 const Track& track, int32_t t, bool compensate);
 
-// Sets the decoded pose that the channels give, and returns the largest excess: squared, over the allowance.
+// Sets the decoded pose from the channels. Returns the largest squared displacement over squared allowance.
 double settle_pose(const mocpack_KeysineEncoder& encoder, const MotionPair& pair, const Track& track,
 				   int32_t t, const double* values);
 

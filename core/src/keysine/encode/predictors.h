@@ -1,7 +1,7 @@
-/* Which channels predict which: the list of predictors that a head holds.
+/* Chooses which channels predict which: the predictors in a head.
  *
- * The coefficients of a channel are often a fixed multiple of those of another, of an earlier track: limbs
- * swing together, and a joint takes back what its parent's rounding moved. */
+ * The coefficients of a channel are often a fixed multiple of those of a channel of an earlier track. Limbs
+ * swing together, and a joint compensates the rounding error of its parent. */
 #pragma once
 #include "keysine/encode/draft.h"
 
@@ -10,8 +10,8 @@ namespace mocpack
 namespace keysine
 {
 
-/* Chooses predictors greedily, channel by channel. repeats: how many times as long as what was seen the clip
- * is that shares their cost. False where the task is stopped. */
+/* Chooses predictors greedily, channel by channel. repeats: length of the clip over that of the observed
+ * sample; the clip shares the cost of the predictors. Returns false if the task is stopped. */
 bool choose_predictors(EncodeTask* task, const Observation& seen, size_t frames, double repeats,
 					   Predictors* predictors);
 

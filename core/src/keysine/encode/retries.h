@@ -1,8 +1,8 @@
-/* What an encode is repeated with against artifacts.
+/* Chooses how an encode is repeated to remove artifacts.
  *
- * Each artifact has a remedy of its own, which costs few bytes: jitter is penalized higher, and a planted
- * foot that skates is a matter of its leg alone, so that its joint is given a smaller share of the bound.
- * Only if that does not suffice, all joints aim at a smaller bound too. */
+ * Each artifact has its own remedy, which costs few bytes. Jitter gets a higher penalty. A planted foot that
+ * skates depends on its leg alone, so its joint gets a smaller share of the bound. If that is not enough, all
+ * joints aim at a smaller bound too. */
 #pragma once
 #include "keysine/encode/artifacts.h"
 
@@ -11,17 +11,17 @@ namespace mocpack
 namespace keysine
 {
 
-// How an encode differs from the first.
+// How a repeated encode differs from the first one.
 struct RetryPolicy
 {
 	int level = 0;			 // all joints aim at bound_ratio^level of the bound
-	double jitter_ratio = 1; // penalty of jitter, over the usual one
+	double jitter_ratio = 1; // penalty of jitter, relative to the usual one
 	int grid_level = 0;		 // a grid's step is grid_step_ratio^grid_level of the first one
-	Buffer<double>
-		shares; // (J) of the bound, less for feet that skated; empty: those of the joints' own bounds
+	Buffer<double> shares;	 // (J) of the bound, less for feet that skated; empty: JointBounds::shares()
 };
 
-// Makes of a policy the one to try after these artifacts. tried: encodes so far.
+// Changes a policy to the one to try after these artifacts. tried: number of encodes so far. Returns false if
+// there is no memory.
 bool next_policy(EncodeTask* task, int tried, const Artifacts& artifacts, RetryPolicy* policy);
 
 } // namespace keysine

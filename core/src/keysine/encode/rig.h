@@ -1,4 +1,4 @@
-// What a rotation moves: the points whose displacement the encoder of `keysine` has to bound.
+// The points that a rotation moves, whose displacements the `keysine` encoder bounds.
 #pragma once
 #include "common/arena.h"
 #include "keysine/decode/plan.h"
@@ -12,11 +12,11 @@ namespace keysine
 
 struct Point
 {
-	Vec3 offset;	  // in the frame of the joint that carries it, with the still joints as decoded
+	Vec3 offset;	  // in the frame of the joint that carries it, with constant joints as decoded
 	Vec3 local;		  // in the source's frame of `joint`
-	int32_t joint;	  // whose source position and rotation give the true place
+	int32_t joint;	  // its source position and rotation give the true position of the point
 	double allowance; // meters
-	double weight;	  // in the compensation; 0: not aimed at
+	double weight;	  // in position compensation; 0: ignored
 };
 
 // Weighted sums over the points o that a joint carries, in its frame.
@@ -32,19 +32,20 @@ struct Rig
 	Moments* moments;						  // (J)
 	int32_t* first;							  // (J + 1)
 	double* allowance;						  // (J) of each joint's origin, meters
-	int32_t most;							  // points of the joint with most
-	const double* shares;					  // (J) of the bound, null: all of it
+	int32_t most;							  // largest number of points of a joint
+	const double* shares;					  // (J) of the bound; null: all 1
 	const mocpack_KeysineJointLimits* limits; // null: the same for all joints
 
-	// Squared allowances that a squared radian away from the source costs a joint besides the usual price.
+	// Returns the squared allowances that a squared radian away from the source costs a joint, in addition to
+	// the usual price.
 	double angle_price(int32_t joint) const
 	{
 		return limits ? limits->angle_prices[joint] : 0.0;
 	}
 };
 
-// Lays out and fills the rig of a plan; over an empty arena only counts.
-// shares: (J) of the allowances that the settings give, for the points of each joint; null: all of them.
+// Lays out and fills the rig of a plan; an empty arena only counts bytes. shares: (J) of the settings'
+// allowances, for the points of each joint; null: all 1.
 void build_rig(Rig* rig, Arena* arena, const Plan& plan, const mocpack_KeysineSettings& settings,
 			   const double* shares, const mocpack_KeysineJointLimits* limits);
 

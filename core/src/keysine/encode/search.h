@@ -1,4 +1,4 @@
-// Quantization that knows the bound: chooses the integers of one track in one block.
+// Quantizes within a bound: chooses the integers of one track in one block.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,34 +12,34 @@ namespace mocpack
 namespace keysine
 {
 
-// Bits of symbols by their tables, plain bits and signs included.
+// Bits of symbols by their tables, including raw bits and signs.
 struct Bits
 {
 	float of[MAGNITUDE_CLASSES][REACH_LEFT][SYMBOLS];
 	float of_reach[REACH_CLASSES * 4][REACHES];
 };
-// Bits of a symbol by its table; many where it has no share.
+// Returns the bits of a symbol by its table; 24 if the table has no frequency for it.
 float share_bits(const uint16_t* starts, int symbol);
 
 void fill_bits(Bits* bits);
 
-// One track in one block: `channels` series of n numbers, `points` displacements that depend on them.
+// One track in one block: `channels` series of n numbers, and `points` displacements that depend on them.
 // Arrays over time have `stride` columns, a multiple of 8, zero past n. Column t is frame t + 1.
 struct Problem
 {
 	int32_t n, stride, channels, points;
-	const float* sines;	 // (n, stride): row k - 1
+	const float* sines;	 // (n, stride): row k - 1 has frequency k
 	const float* moves;	 // (C, I, 3, stride): displacement of point i by a unit of channel c
 	const float* start;	 // (I, 3, stride): displacement without any coefficient
-	const float* wanted; // (C, stride): coefficients that would leave none
-	int32_t jitter_from; // frequency from which what the source does not have is jitter
+	const float* wanted; // (C, stride): coefficients of the target
+	int32_t jitter_from; // index k from which energy that the source does not have is jitter
 	const Bits* bits;
-	const CoefficientContext* near; // whose track t in block b it is
+	const CoefficientContext* near; // context of track t in block b
 	int32_t t, b;
 	RowSums* sums; // (C)
 };
 
-// Finer steps are for last resorts: indices above are not in the tables of the coder.
+// End of the step indices that the encoder uses. Only last resorts use the finest ones.
 const int32_t FINEST_STEP = STEPS - 2;
 
 struct SearchResult
@@ -49,10 +49,10 @@ struct SearchResult
 	int32_t step;
 };
 
-// Bytes of scratch that `search_block` needs.
+// Returns the scratch bytes of `search_block`.
 size_t search_scratch(int32_t stride, int32_t channels, int32_t points);
 
-// Finds coefficients (C, stride) for the best of the steps; `steps` are their sizes, by index.
+// Finds coefficients (C, stride) with the best step. steps: step sizes by index.
 SearchResult search_block(const Problem& problem, const mocpack_KeysineSettings& settings,
 						  const Constants& constants, const double* steps, int32_t* coefficients,
 						  void* scratch);

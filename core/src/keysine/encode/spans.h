@@ -1,4 +1,5 @@
-// The tracks of a skeleton as limbs and what is between them: what can be searched one after another.
+// Divides the tracks of a skeleton into limbs and the joints between them, which are searched one after
+// another.
 #pragma once
 #include "keysine/decode/plan.h"
 
@@ -7,12 +8,12 @@ namespace mocpack
 namespace keysine
 {
 
-// Joints that follow one another, and their tracks.
+// Consecutive joints and their tracks.
 struct Span
 {
 	int32_t first_joint, end_joint;
 	size_t first_track, end_track;
-	bool limb; // on which nothing outside of it hangs, and which does not branch
+	bool limb; // does not branch, and no joint outside of it is its descendant
 
 	bool empty() const
 	{
@@ -25,11 +26,11 @@ inline Span whole_span(const Plan& plan)
 	return {0, int32_t(plan.skeleton->joint_count), 0, plan.track_count, false};
 }
 
-// Cuts all joints into spans, in their order, and returns how many there are. A chain is one limb; a skeleton
-// whose joints do not stand limb by limb has none. spans, scratch: (J)
+// Divides all joints into spans, in order, and returns their number. A chain is one limb. There are no limbs
+// if the joints are not ordered limb by limb. spans, scratch: (J)
 size_t find_spans(const Plan& plan, Span* spans, int32_t* scratch);
 
-// The upper joints of a limb, with about half of its tracks; empty where nothing would be left below.
+// Returns the upper joints of a limb, with about half of its tracks; empty if no track would be left below.
 Span upper_half(const Plan& plan, const Span& limb);
 
 } // namespace keysine

@@ -1,4 +1,4 @@
-// Squared displacements of points over time, what they cost, and how a change of one coefficient moves them.
+// Squared displacements of points over time, their price, and how a change of one coefficient changes them.
 #pragma once
 #include <cstdint>
 
@@ -15,12 +15,12 @@ void add_wave(float* gap, const float* move, const float* wave, float size, int3
 // sum += size * row
 void add_row(float* sum, const float* row, float size, int32_t stride);
 
-// Sum of products of two rows.
+// Returns the inner product of two rows.
 float inner_product(const float* a, const float* b, int32_t stride);
 
-// Squared displacements and how they depend on the channels, point by point and frame by frame: with w of
-// channel c, the square is now + w (2 along[c] + w across[c][c]). The search asks this far more often than it
-// changes anything.
+// Squared displacements, and how they depend on the channels, by point and frame. If channel c changes by w,
+// the square becomes now + w (2 along[c] + w across[c][c]). The search evaluates this far more often than it
+// changes coefficients.
 struct Squares
 {
 	float* now;	   // (I, stride)
@@ -37,11 +37,12 @@ struct Squares
 
 void multiply_rows(const float* a, const float* b, int32_t stride, int32_t points, float* out);
 
-// Price of the squares after `size` times `wave` of one channel; gives up above `limit`.
+// Returns the price of the squares after `size` times `wave` is added to one channel. Stops early above
+// `limit`.
 float price(const float* now, const float* along, const float* across, const float* wave, float size,
 			int32_t stride, int32_t points, float excess, float quartic, float squared, float limit);
 
-// Price of the squares as they are.
+// Returns the price of the current squares.
 float price_of(const float* now, int32_t cells, float excess, float quartic, float squared);
 
 // now += w (2 along + w across), w = size * wave
@@ -54,7 +55,8 @@ void change_products(float* along, const float* across, const float* wave, float
 
 float largest(const float* now, int32_t cells);
 
-// Gradient by time (stride) of the price of points outside their allowance, over twice the excess penalty.
+// Computes the gradient by time (stride) of the price of points outside their allowance, divided by twice the
+// excess penalty.
 void pull_of(const float* now, const float* along, int32_t stride, int32_t points, float* pull);
 
 } // namespace keysine

@@ -1,4 +1,4 @@
-// What all parts of one encode share: the clip, the target, constants, memory, workers and progress.
+// Data that all parts of one encode share: the clip, the target, constants, memory, workers and progress.
 #pragma once
 #include <atomic>
 
@@ -13,32 +13,32 @@ namespace mocpack
 namespace keysine
 {
 
-// How far the work is. Work is counted in units of each level's own choice: an encoder that tries three
-// settings has three units, whatever each of them counts.
+// The progress of the work. Each level counts in its own units: an encoder that tries three settings has
+// three units, independent of the units inside them.
 class Progress
 {
   public:
-	// So many units are to come at the present level.
+	// Announces that this many units follow at the current level.
 	void expect(double units);
 
-	// Begins and ends so many units of the present level.
+	// Begin and end units of the current level.
 	void begin(double units);
 	void end();
 
-	// The share of all work that is done where `share` of the innermost units is.
+	// Returns the share of all work that is done, given the done share of the innermost units.
 	double share(double share) const;
 
   private:
 	static const int MAX_DEPTH = 8;
 	struct Level
 	{
-		double total, done, units; // of which `units` are being done
+		double total, done, units; // `units` are in progress
 	};
 	Level levels_[MAX_DEPTH] = {};
 	int depth_ = 0;
 };
 
-// A stretch of motion, and the angles (T, H) of its hinges.
+// A sequence of frames, and the angles (T, H) of its hinges.
 struct Motion
 {
 	const double *rotations, *translations, *angles;
@@ -60,7 +60,8 @@ class EncodeTask
 	Motion motion = {};
 	Progress progress;
 
-	// Whether all must stop: no memory, a callback that said so, or a payload that the decoder refuses.
+	// Returns whether all work must stop: no memory, a callback that stopped it, or a payload that the
+	// decoder rejects.
 	bool stopped() const
 	{
 		return status_ != MOCPACK_OK;
@@ -69,11 +70,11 @@ class EncodeTask
 	{
 		return mocpack_Status(status_.load());
 	}
-	// Stops all; false, for callers to return. The first reason counts.
+	// Stops all work. Returns false, for callers to return. Only the first status is kept.
 	bool stop(mocpack_Status status);
 
-	// Tells how far the innermost unit of work is, or nothing new, and returns whether all must stop. Called
-	// by all workers.
+	// Report the progress of the innermost unit of work, or no new progress. Return whether all work must
+	// stop. Called by all workers.
 	bool poll(double share);
 	bool poll();
 
@@ -109,7 +110,7 @@ class EncodeTask
 			[](void* context, size_t i, size_t worker) { (*static_cast<Run*>(context))(i, worker); }, &run);
 	}
 
-	// Workers of such a loop.
+	// Returns the number of workers of such a loop.
 	size_t worker_count(size_t count, bool alone) const
 	{
 		const size_t most = alone || !work.parallel_for || !work.workers ? 1 : work.workers;
@@ -140,7 +141,7 @@ class WorkerScratch
 	size_t stride_ = 0;
 };
 
-// Angles (T, H) of a motion's hinges without jumps, as the search wants them.
+// Computes the unwrapped angles (T, H) of a motion's hinges.
 bool unwrapped_angles(EncodeTask* task, const double* rotations, const double* translations, size_t frames,
 					  Buffer<double>* angles);
 

@@ -1,4 +1,4 @@
-// The closed loop of `keysine`: where a track should go in a frame, given what was decoded above it.
+// The closed loop of `keysine`: the target of a track in a frame, given its decoded ancestors.
 #pragma once
 #include <type_traits>
 
@@ -16,18 +16,18 @@ struct MotionPair
 	int32_t count;
 	Vec3 *position, *decoded_position;
 	Quat *rotation, *decoded_rotation;
-	Quat* local;  // (J, count) source, continuous in time: decides the sign of quaternions
-	Vec3* places; // (points of the rig, count) where the source has them
-	// where there are hinges, else null:
-	double* angles;			 // (H, count) source, radians or meters
-	Remainder* after_turn;	 // (J, count) of an error, once a joint's rotation is decided
-	Remainder* after_place;	 // and once its translation is
-	Remainder* below_parent; // of an error of the parent's rotation, in this joint and what hangs on it
-	double* work;			 // of fill_costs
-	double* slack;			 // (count) share of what may remain
-	double* turn_price;		 // (count) squared allowances that a squared radian away from the source costs
-	double strained_price; // a turn_price above this says that what was left to hinges was too much for them
-	const int32_t* first_hinged; // (J) of the encoder: -1 where no hinge hangs on a joint
+	Quat* local;  // (J, count) source, continuous in time: determines the sign of quaternions
+	Vec3* places; // (points of the rig, count) positions in the source
+	// only with hinges, else null:
+	double* angles;				 // (H, count) source, radians or meters
+	Remainder* after_turn;		 // (J, count) remaining cost, as seen by a joint's rotation track
+	Remainder* after_place;		 // the same, as seen by its translation track
+	Remainder* below_parent;	 // the same in this joint's subtree, as seen by the parent's rotation track
+	double* work;				 // work memory of fill_costs
+	double* slack;				 // (count) factor of the error that may remain
+	double* turn_price;			 // (count) squared allowances per squared radian away from the source
+	double strained_price;		 // turn_price above which a frame has failed several times
+	const int32_t* first_hinged; // (J) of the encoder: -1 if a joint has no hinges among its descendants
 
 	size_t at(int32_t joint, int32_t t) const
 	{
@@ -39,8 +39,8 @@ struct MotionPair
 		return places[size_t(point) * size_t(count) + size_t(t)];
 	}
 
-	// Of rows such as `position`: what a joint, or a point of `places`, has in frame t; or by lanes in frame
-	// t and those that follow.
+	// Returns the value of a joint, or of a point of `places`, in frame t from rows such as `position`. With
+	// lanes, returns those of frame t and the next ones.
 	template <typename N, typename Row> auto load(const Row* rows, int32_t row, int32_t t) const
 	{
 		const Row* own = rows + size_t(row) * size_t(count);
@@ -51,25 +51,25 @@ struct MotionPair
 	}
 };
 
-// Target of a rotation track in one frame, or in several by lanes, and how its points depend on it.
+// The target of a rotation track in one frame, or in several by lanes, and how its points depend on it.
 template <typename N> struct TrackTargetOf
 {
-	N channels[4];	   // what to code
-	QuatOf<N> world;   // of the joint, at the target
-	Vec3Of<N> turn[4]; // world rotation vector of a unit of each channel
+	N channels[4];	   // values to code
+	QuatOf<N> world;   // world rotation of the joint at the target
+	Vec3Of<N> turn[4]; // world rotation vector per unit of each channel
 };
 using TrackTarget = TrackTargetOf<double>;
 
-// How far rotations may be turned to take back errors above, and at what price.
+// Limits and prices of rotations that compensate errors of ancestors.
 struct Leeway
 {
-	double max_angle;	// radians; 0: any
-	double inertia;		// square meters that a squared radian stands for, away from the source's own rotation
-	double price;		// the same in squared allowances, where hinges are in play, at first
-	double world_angle; // radians between a joint's rotation in the world and the source's; 0: any
-	double share;		// of max_angle and world_angle, that a target may be turned
-	double max_turn;	// radians that a hinge is turned, where max_angle is 0
-	const double* max_angles; // (J) in place of max_angle; null: the same for all joints
+	double max_angle;		  // bound on local rotations, radians; 0: none
+	double inertia;			  // price of a squared radian away from the source's own rotation, square meters
+	double price;			  // initial price near hinges, squared allowances per squared radian
+	double world_angle;		  // bound on rotations in the world, radians; 0: none
+	double share;			  // share of max_angle and world_angle that a target may use
+	double max_turn;		  // radians that a hinge target may use if max_angle is 0
+	const double* max_angles; // (J) replace max_angle; null: the same for all joints
 
 	double angle(int32_t joint) const
 	{
@@ -77,36 +77,38 @@ struct Leeway
 	}
 };
 
-// The rotation track's target: with `compensate`, turned so that what it carries lands nearest to its place.
+// Returns a rotation track's target. With `compensate`, it brings the carried points nearest to their true
+// positions, within the limits and at the prices of `leeway`.
 TrackTarget target_rotation(const Plan& plan, const Rig& rig, const Track& track, const double* inverse_axes,
 							const MotionPair& pair, int32_t t, bool compensate, const Leeway& leeway);
 
-// What target_rotation finds for a track with three axes that nothing but points bounds, in frame t and those
-// that follow.
+// Returns the same as target_rotation for a track with three axes that only points bound, in frame t and the
+// next ones.
 TrackTargetOf<Lanes> target_free_rotations(const Plan& plan, const Rig& rig, const Track& track,
 										   const double* inverse_axes, const MotionPair& pair, int32_t t,
 										   bool compensate, double inertia);
 
-// A rotation track's joint in the world if its own rotation is the source's, given what was decoded above.
+// Returns the world rotation of a rotation track's joint if its own rotation is the source's, given its
+// decoded ancestors.
 Quat faithful_world(const Plan& plan, const Track& track, const MotionPair& pair, int32_t t);
 
-// The turn (world rotation vector) by which one rotation differs from another.
+// Returns the rotation from one orientation to another, as a world rotation vector.
 Vec3 turn_between(Quat from, Quat to);
 
-// The position track's target, in channels.
+// Computes a position track's target, in channels.
 void target_position(const Plan& plan, const Track& track, const MotionPair& pair, int32_t t,
 					 double* channels);
 
-// World translation of a unit of a position track's channel.
+// Returns the world translation per unit of a position track's channel.
 Vec3 shift_of(const Plan& plan, const Track& track, const MotionPair& pair, int32_t t, int32_t channel);
 
-// The turn by which what was decoded above a joint is off.
+// Returns the rotation error of a joint's decoded parent, as a world rotation vector.
 Vec3 turn_above(const Plan& plan, const MotionPair& pair, int32_t joint, int32_t t);
 
-// Decoded position of a joint from its parent's and a local translation.
+// Returns the decoded position of a joint from its decoded parent and a local translation.
 Vec3 placed(const Plan& plan, const MotionPair& pair, int32_t joint, int32_t t, Vec3 local);
 
-// The inverse of a 3x3 matrix whose columns follow one another.
+// Inverts a 3x3 matrix, stored by columns.
 void inverse(const double* m, double* out);
 
 } // namespace keysine

@@ -1,4 +1,4 @@
-// A payload that the encoder has just written, decoded by the format's own decoder and measured.
+// Decodes a payload that the encoder has just written with the format's own decoder, and measures it.
 #pragma once
 #include "keysine/decode/decode.h"
 #include "keysine/encode/draft.h"
@@ -19,7 +19,7 @@ struct DecodedMotion
 class WrittenPayload
 {
   public:
-	// Reads the head and the keys. The bytes must outlive this; groups may be missing.
+	// Reads the head and the keys. The bytes must outlive this. Groups may have no bytes.
 	bool open(EncodeTask* task, const uint8_t* bytes, size_t size);
 
 	const mocpack_KeysineLayout& layout() const
@@ -42,12 +42,12 @@ class WrittenPayload
 	{
 		return keys_.data() + group * layout_.channel_count;
 	}
-	// The bytes of a group in the first layer.
+	// Returns the bytes of a group in the first layer.
 	Bytes group(size_t group) const;
 
-	/* Decodes groups `first` to `first + count - 1` and the key after them, by so many layers (0: what the
-	 * keys alone give). shifts (2, tracks): as a coarse layer of one-layer payloads knows them; null: as they
-	 * are. */
+	/* Decodes groups `first` to `first + count - 1` and the key after them, with this many layers (0: only
+	 * lines between the keys). shifts (2, tracks): coarsens a payload of one layer to these shifts; null: no
+	 * shifts. */
 	bool decode(EncodeTask* task, size_t first, size_t count, size_t layers, const uint8_t* shifts,
 				DecodedMotion* motion);
 
@@ -62,17 +62,19 @@ class WrittenPayload
 	mocpack_KeysineFields fields_ = {};
 	Buffer<size_t> offsets_; // (parts + 1)
 	Buffer<int32_t> keys_;	 // (groups + 1, channels)
-	size_t key_layers_ = 0;	 // that the keys were decoded with
+	size_t key_layers_ = 0;	 // layers with which the keys were decoded
 };
 
-// Errors of a decoded motion against the clip's frames from `first` on; joint_max (J): the largest ones.
+// Measures the errors of a decoded motion against the clip's frames from `first` on. joint_max (J), if not
+// null, receives the largest error of each joint.
 mocpack_ClipErrors clip_errors(EncodeTask* task, size_t first, const DecodedMotion& decoded,
 							   double* joint_max = nullptr);
 
-// The largest displacement of them, in meters.
+// Returns the largest displacement, in meters.
 double largest_error(EncodeTask* task, size_t first, const DecodedMotion& decoded);
 
-// Whether a decoded motion of all frames keeps the bounds of every joint, with half of the decoder's margin.
+// Returns whether a decoded motion of all frames keeps the bounds of every joint. Half of the decoder's
+// margin must remain in bounds on displacements.
 bool keeps_bounds(EncodeTask* task, const DecodedMotion& decoded);
 
 } // namespace keysine
