@@ -1,4 +1,4 @@
-// Artifacts that a motion may have within its bound: jitter, and planted feet that skate.
+// Measures artifacts that a motion can have within its bound: jitter, and planted feet that skate.
 #include "keysine/encode/artifacts.h"
 
 #include <algorithm>
@@ -16,16 +16,16 @@ namespace keysine
 namespace
 {
 
-// The definitions of docs/metrics.md.
-const double FLOOR_SHARE = 0.05;	// of the frames in which a joint may be below its floor
+// Definitions: docs/metrics.md.
+const double FLOOR_SHARE = 0.05;	// share of the frames in which a joint is below its floor
 const double PLANTED_HEIGHT = 0.03; // meters above the joint's own floor
 const double PLANTED_SPEED = 0.15;	// meters per second
-const double PLANTED_SPAN = 0.05;	// seconds to each side over which that speed is taken
-const double LOWEST_SHARE = 0.1;	// of the body's height: leaves this near to the lowest are feet
-const double FREE_SKATE = 0.2; // of the bound, per frame: what a planted foot may slide besides the source
+const double PLANTED_SPAN = 0.05;	// seconds on either side over which the speed is measured
+const double LOWEST_SHARE = 0.1; // share of the body's height above the lowest floor: leaves in it are feet
+const double FREE_SKATE = 0.2;	 // share of the bound that a foot may slide per frame beyond the source
 const size_t SEGMENT = 256, MIN_SEGMENT = 16; // frames
-const double JITTER_RATIO = 1.05;			  // of the source's energy, what a decoded motion may have
-const double FREE_JITTER = 0.05; // of the bound: root-mean-square jitter of a joint that passes anyway
+const double JITTER_RATIO = 1.05;			  // allowed energy of a decoded motion, relative to the source
+const double FREE_JITTER = 0.05; // share of the bound: allowed root-mean-square jitter of a joint
 const double PI = 3.14159265358979323846;
 
 bool positions_of(EncodeTask* task, const double* rotations, const double* translations, size_t frames,
@@ -49,7 +49,7 @@ bool positions_of(EncodeTask* task, const double* rotations, const double* trans
 	return true;
 }
 
-// The value that a share of some numbers lies below, between the two nearest. Reorders them.
+// Returns the quantile `share` of the numbers, interpolated between the two nearest. Reorders them.
 double quantile(double* numbers, size_t count, double share)
 {
 	const double at = share * double(count - 1);
@@ -61,12 +61,13 @@ double quantile(double* numbers, size_t count, double share)
 	return below + (*std::min_element(numbers + low + 1, numbers + count) - below) * (at - double(low));
 }
 
-// Energy of one segment (length, width) of signals above the first bin, in units of the window's energy.
-// work: (length + 3, width).
+// Returns the energy of one segment (length, width) of signals in frequency bins from first_bin on. The
+// caller divides it by the length and the window's energy. waves: (2, length) cosines and sines; work:
+// (length + 3, width).
 MOCPACK_SIMD_CLONES double segment_energy(const double* signals, size_t length, size_t width,
 										  size_t first_bin, const double* waves, double* work)
 {
-	// each signal without its mean, in a Hann window
+	// remove the mean of each signal and apply a Hann window
 	double *mean = work, *real = work + width, *imaginary = work + 2 * width, *x = work + 3 * width;
 	std::fill(mean, mean + width, 0.0);
 	for (size_t n = 0; n < length; ++n)
@@ -78,7 +79,7 @@ MOCPACK_SIMD_CLONES double segment_energy(const double* signals, size_t length, 
 		for (size_t c = 0; c < width; ++c)
 			x[n * width + c] = (signals[n * width + c] - mean[c]) * window;
 	}
-	// cosines see the sum of a frame and its mirror image, sines the difference
+	// cosine terms need only the sum of a frame and its mirror image, sine terms the difference
 	for (size_t n = 1; 2 * n < length; ++n)
 		for (size_t c = 0; c < width; ++c)
 		{
@@ -109,8 +110,9 @@ MOCPACK_SIMD_CLONES double segment_energy(const double* signals, size_t length, 
 	return energy;
 }
 
-// Energy of points (T, J, 3) above the frequency of jitter, summed over points and axes, in square meters: by
-// Welch's method, in Hann windows that overlap by half. 0 if the clip is too short.
+// Computes the energy of points (T, J, 3) above JITTER_HERTZ, summed over points and axes, in square meters.
+// Uses Welch's method with Hann windows that overlap by half. The energy is 0 if no frequency bin lies above
+// JITTER_HERTZ.
 bool jitter_energy(EncodeTask* task, const Buffer<double>& points, double* energy)
 {
 	const size_t frames = task->motion.frames, width = 3 * task->skeleton.joint_count,
@@ -197,7 +199,7 @@ bool ArtifactMeter::measure(EncodeTask* task, const DecodedMotion& decoded, Arti
 		double energy;
 		if (!jitter_energy(task, positions, &energy))
 			return false;
-		double squares = 0; // of the joints' shares of the bound
+		double squares = 0; // sum of the squared shares that joints have of the bound
 		for (size_t j = 0; j < joints; ++j)
 			squares += task->joint_bounds.share(j) * task->joint_bounds.share(j);
 		const double free = squares * (FREE_JITTER * bound) * (FREE_JITTER * bound);
@@ -234,7 +236,7 @@ bool ArtifactMeter::measure_source(EncodeTask* task)
 		   jitter_energy(task, positions_, &source_energy_);
 }
 
-// The joints that stand on the ground: by name, else the lowest leaves.
+// Finds the joints that touch the ground: by name, otherwise the lowest leaf joints.
 bool ArtifactMeter::find_feet(EncodeTask* task)
 {
 	const mocpack_Skeleton& s = task->skeleton;
@@ -276,7 +278,7 @@ bool ArtifactMeter::find_feet(EncodeTask* task)
 	return true;
 }
 
-// When feet stand still on the ground, and how fast the source's own move meanwhile.
+// Finds the frames in which each foot is planted, and the source's mean horizontal speed in them.
 bool ArtifactMeter::find_planted(EncodeTask* task)
 {
 	const size_t joints = task->skeleton.joint_count, frames = task->motion.frames;

@@ -1,4 +1,4 @@
-// The turn of each joint's axes after which its channels take the fewest bits.
+// Chooses the rotation of each joint's axes for which its channels take the fewest bits.
 #include "keysine/encode/axes.h"
 
 #include <algorithm>
@@ -18,16 +18,15 @@ namespace
 
 const double PI = 3.14159265358979323846;
 
-// Cosine series of signals (frames, width) in place, width numbers per frame: coefficient k of a signal is
-// sqrt(2 / frames) * sum of x[n] cos(pi (n + 1/2) k / frames). `work` has as many numbers, `cosines` 4 *
-// frames.
+// Computes the cosine series of signals (frames, width) in place. Coefficient k of a signal is sqrt(2 /
+// frames) * sum of x[n] cos(pi (n + 1/2) k / frames). work: (frames, width); cosines: (4 * frames).
 MOCPACK_SIMD_CLONES void cosine_series(double* signals, size_t frames, size_t width, double* work,
 									   double* cosines)
 {
 	const size_t period = 4 * frames, half = frames / 2;
 	for (size_t i = 0; i < period; ++i)
 		cosines[i] = std::cos(2 * PI * double(i) / double(period)) * std::sqrt(2.0 / double(frames));
-	// even coefficients see the sum of a frame and its mirror image, odd ones the difference
+	// even coefficients need only the sum of a frame and its mirror image, odd ones the difference
 	for (size_t n = 0; n < half; ++n)
 		for (size_t c = 0; c < width; ++c)
 		{
@@ -56,13 +55,13 @@ MOCPACK_SIMD_CLONES void cosine_series(double* signals, size_t frames, size_t wi
 	}
 }
 
-// Eigenvectors of a symmetric matrix: the columns of `vectors`, widest first.
+// Writes the eigenvectors of a symmetric matrix as columns of `vectors`, largest eigenvalue first.
 void principal_axes(const double* matrix, double* vectors)
 {
 	double a[9], v[9];
 	std::copy(matrix, matrix + 9, a);
 	diagonalize(a, v);
-	int order[3] = {0, 1, 2}; // narrowest first
+	int order[3] = {0, 1, 2}; // smallest eigenvalue first
 	for (int i = 1; i < 3; ++i)
 		for (int k = i; k > 0 && a[4 * order[k]] < a[4 * order[k - 1]]; --k)
 			std::swap(order[k], order[k - 1]);
@@ -71,7 +70,7 @@ void principal_axes(const double* matrix, double* vectors)
 			vectors[3 * r + c] = v[3 * r + order[2 - c]];
 }
 
-// The rotation of a matrix (rows), by Shepperd's choice.
+// Returns the rotation of a matrix, given by rows, with Shepperd's method.
 Quat rotation_of(const double* m)
 {
 	const double squares[4] = {1 + m[0] - m[4] - m[8], 1 - m[0] + m[4] - m[8], 1 - m[0] - m[4] + m[8],
@@ -88,7 +87,7 @@ Quat rotation_of(const double* m)
 	return {q[0] / length, q[1] / length, q[2] / length, q[3] / length};
 }
 
-// The smallest turn to the principal axes of a covariance, as a rotation vector.
+// Returns the smallest rotation to the principal axes of a covariance, as a rotation vector.
 Vec3 principal_turn(const double* covariance)
 {
 	const double signs[4][3] = {{1, 1, 1}, {1, -1, -1}, {-1, 1, -1}, {-1, -1, 1}};
@@ -119,7 +118,7 @@ bool AxesChooser::measure(EncodeTask* task, const int32_t* table, size_t frames)
 				 every = std::max<size_t>(1, task->motion.frames / frames),
 				 count = (task->motion.frames + every - 1) / every;
 	Buffer<double> means, signals, work, cosines;
-	Buffer<int32_t> vectors; // joints that turn about a mean
+	Buffer<int32_t> vectors; // joints whose rotation is coded as a vector about a mean
 	if (!task->take(&means, 4 * joints) || !task->take(&vectors, joints) || !task->take(&cosines, 4 * count))
 		return false;
 	size_t width = 0;
@@ -250,7 +249,7 @@ void AxesChooser::cheapest_turn(const EncodeTask& task, const double* bands, int
 		}
 }
 
-// About how many bits per joint's channels take in turned axes.
+// Estimates the bits that a joint's channels take in axes rotated by `matrix`.
 double AxesChooser::series_bits(const EncodeTask& task, const double* bands, const double* matrix) const
 {
 	double bits = 0;
@@ -263,7 +262,7 @@ double AxesChooser::series_bits(const EncodeTask& task, const double* bands, con
 			for (int r = 0; r < 3; ++r)
 				for (int k = 0; k < 3; ++k)
 					energy += matrix[3 * r + c] * bands[9 * b + size_t(3 * r + k)] * matrix[3 * k + c];
-			// rounding can leave the neighbor of a large energy slightly below 0
+			// beside a large energy, rounding errors can make a small one slightly negative
 			product *= 1 + task.constants.entropy_factor * std::max(energy, 0.0);
 		}
 		bits += 0.5 * counts_[b] * std::log2(product);

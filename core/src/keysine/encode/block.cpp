@@ -1,4 +1,5 @@
-// One block of a `keysine` group: each track in turn, where what was decoded above it wants it to be.
+// Codes one block of a `keysine` group track by track. Each track has a target that depends on its decoded
+// ancestors.
 #include "keysine/encode/block.h"
 
 #include <cmath>
@@ -139,9 +140,9 @@ bool BlockCoder::code(size_t b)
 	if (filled_ != keys_)
 		fill_source(&pair_, e_, frames_);
 	filled_ = keys_;
-	set_hinge_variant(); // which the tries below change
+	set_hinge_variant(); // the attempts below change it
 	tracks_left_ =
-		size_t(e_.constants.block_tries) * plan_.track_count + 1; // a block without tracks is coded once, too
+		size_t(e_.constants.block_tries) * plan_.track_count + 1; // 1: a block without tracks is coded once
 	for (int tries = 0; tries < (e_.hinged ? int(e_.constants.block_tries) : 1) && tracks_left_ > 0; ++tries)
 	{
 		if (all_tracks() && !strained())

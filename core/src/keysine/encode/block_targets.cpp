@@ -1,4 +1,5 @@
-// What a track of a block aims at in every frame, and how the points that it carries depend on its channels.
+// Computes the target of a track in every frame of a block, and how the points that it carries depend on its
+// channels.
 #include "keysine/encode/block.h"
 #include "keysine/encode/squares.h"
 
@@ -10,7 +11,7 @@ namespace keysine
 namespace
 {
 
-// Stores a number of one frame, or of all lanes.
+// Stores the number of one frame, or of all lanes.
 template <typename To> void put(To* at, double value)
 {
 	*at = To(value);
@@ -68,7 +69,7 @@ void BlockCoder::prepare_position(const Track& track, int32_t t)
 		aims_[c * stride_ + t] = channels[c];
 		if (!first)
 			continue;
-		// what moves freely has one coordinate for each channel
+		// a freely moving joint has one channel per coordinate
 		Vec3 axis = load_vec(track.axes + 3 * c);
 		local = local + channels[c] * axis;
 		put_vector(moves_ + 3 * c * points_ * width_ + t,

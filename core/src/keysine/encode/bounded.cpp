@@ -1,4 +1,4 @@
-// Encodings within a bound, without artifacts where that is possible.
+// Encodes a clip within a bound, without artifacts if possible.
 #include "keysine/encode/bounded.h"
 
 #include <algorithm>
@@ -55,7 +55,7 @@ bool BoundedEncoder::run(Encoding* best)
 		encode_first(GRID, int(c_.max_encodes), &grid);
 	if (!best->found() && !grid.found() && !grid_alone)
 		encode_strictly(on_grid, best);
-	// what costs more than another mode even with artifacts, is not worth a retry
+	// only the cheaper mode is encoded again to remove artifacts
 	if (grid.found() && (!best->found() || grid.cost() < best->cost()))
 		std::swap(*best, grid);
 	remove_artifacts(best);
@@ -72,9 +72,10 @@ void BoundedEncoder::encode_transform(const Predictors* predictors, Strictness s
 	encode_first(TRANSFORM, levels, encoding);
 }
 
-/* What stricter settings find, for clips that the usual ones cannot encode. Each setting is stricter, and its
- * files are larger, than the one before: the first that succeeds is the last to be tried. A grid in time,
- * which effort `fast` and loose bounds do not try otherwise, competes with the first. */
+/* Encodes a clip with stricter settings, after the usual ones have failed. Each setting is stricter than the
+ * one before and makes larger files, so the search ends at the first success. A grid in time competes with
+ * the first setting, unless it has failed already. Effort `fast` and loose bounds do not try a grid
+ * otherwise. */
 void BoundedEncoder::encode_strictly(bool grid_failed, Encoding* best)
 {
 	Encoding grid;
@@ -83,7 +84,7 @@ void BoundedEncoder::encode_strictly(bool grid_failed, Encoding* best)
 	const bool by_angle = task_.joint_bounds.least_angle(task_.target.max_angle) > 0;
 	for (int i = 0; i < int(c_.strict_levels) && !task_.stopped(); ++i)
 	{
-		// a limit of rotations in the world may do by itself
+		// with a bound on angles, the first attempt limits only rotations in the world
 		const double share = std::pow(c_.strict_ratio, by_angle ? i : i + 1);
 		encode_transform(nullptr, {share, by_angle ? c_.strict_world_share : 0}, 1, best);
 		if (grid.found() && (!best->found() || grid.cost() <= best->cost()))
@@ -93,7 +94,8 @@ void BoundedEncoder::encode_strictly(bool grid_failed, Encoding* best)
 	}
 }
 
-// The first encoding that keeps the bound, of up to `levels` that aim at smaller and smaller shares of it.
+// Makes up to `levels` attempts until one keeps the bound. Each aims at a smaller share of the bound than the
+// one before, or uses a finer grid.
 void BoundedEncoder::encode_first(Method method, int levels, Encoding* encoding)
 {
 	RetryPolicy policy;
@@ -101,7 +103,8 @@ void BoundedEncoder::encode_first(Method method, int levels, Encoding* encoding)
 		++policy.grid_level;
 }
 
-// Repeats an encode with artifacts: the first repetition without any is taken, else the one of least cost.
+// Repeats an encoding that has artifacts. Takes the first result without any, otherwise the result of least
+// cost.
 void BoundedEncoder::remove_artifacts(Encoding* best)
 {
 	const Method method = best->is_grid ? GRID : TRANSFORM;
@@ -121,7 +124,7 @@ void BoundedEncoder::remove_artifacts(Encoding* best)
 	}
 }
 
-// Encodes by a policy and measures; false where the search finds nothing within the bound.
+// Encodes with a policy and measures the result. Returns false if the search finds nothing within the bound.
 bool BoundedEncoder::attempt(Method method, const RetryPolicy& policy, Encoding* encoding)
 {
 	const mocpack_KeysineTarget& target = task_.target;
@@ -163,7 +166,7 @@ bool BoundedEncoder::draft_transform(const RetryPolicy& policy, Draft* draft)
 		   make_draft_of_few_keys(&task_, request, draft);
 }
 
-// A finer grid is what helps against jitter, too.
+// Makes a draft on a grid in time. Each grid level is finer, which also reduces jitter.
 bool BoundedEncoder::draft_grid(const RetryPolicy& policy, Draft* draft)
 {
 	ClipPlan plan;
@@ -233,7 +236,7 @@ bool find_predictors(EncodeTask* task, const ClipPlan& plan, mocpack_KeysineSett
 	predictors->count = 0;
 	if (!cut_for(task, part, size, &request.settings, &request.groups))
 		return false;
-	task->progress.begin(0); // little beside the rest, and no more for long clips
+	task->progress.begin(0); // 0 units: it takes little time compared with the search itself
 	if (make_draft_of_few_keys(task, request, &draft, &seen))
 		choose_predictors(task, seen, part.frames, repeats, predictors);
 	task->progress.end();

@@ -1,4 +1,4 @@
-// Choices for a whole clip before anything is searched: what moves, about which mean, in which axes.
+// Plans a whole clip before the search: what moves, about which mean, in which axes, in which groups.
 #include "keysine/encode/clip_plan.h"
 
 #include <algorithm>
@@ -18,13 +18,14 @@ namespace
 {
 
 const double FULL_CIRCLE = 6.28318530717958647692; // radians
-const double MAX_STILL = 536870912.0;			   // 2^29, of the numbers of what is still
-const double MIN_UNIT = 1e-30;					   // meters: far below any precision, and no denormal number
+const double MAX_STILL = 536870912.0;			   // 2^29: limit of the integers that state constant poses
+const double MIN_UNIT = 1e-30;					   // meters; far below any useful precision, but not denormal
 const double MAX_FINE_BITS = 40;
-// radians or meters by which sources may pass their limits: docs/codecs/keysine.md, Limits of hinges
+// radians or meters by which a source may exceed limits that clamp it: docs/codecs/keysine.md, Limits of
+// hinges
 const double MAX_EXCESS = 1e-6;
 
-// The unit nearest to a size that a head can state: eight bits of it count.
+// Returns the unit nearest to `size` that a head can state: a float with eight significant bits.
 double stated_unit(double size)
 {
 	const float unit = float(std::min(std::max(size, MIN_UNIT), double(MOCPACK_KEYSINE_MAX_UNIT)));
@@ -36,7 +37,7 @@ double stated_unit(double size)
 	return double(stated);
 }
 
-// Rounds numbers to a grid; returns the largest, in units of the grid.
+// Rounds numbers to a grid, in units of the grid. Returns the largest magnitude, in the same units.
 double round_to(double grid, const double* numbers, double* rounded, size_t count = 3)
 {
 	double largest = 0;
@@ -59,7 +60,7 @@ bool any(const double* numbers)
 	return numbers[0] != 0 || numbers[1] != 0 || numbers[2] != 0;
 }
 
-// Column of a joint among those that are translated; as many as there are, where it is not.
+// Returns the index of a joint among the translated joints, or their count if it is not translated.
 size_t translated_column(const mocpack_Skeleton& skeleton, size_t joint)
 {
 	size_t m = 0;
@@ -68,7 +69,7 @@ size_t translated_column(const mocpack_Skeleton& skeleton, size_t joint)
 	return m;
 }
 
-// How far a joint's rotation is from what turns about its axes can say.
+// Returns the angle, in radians, of the part of a rotation that hinges about the axes cannot represent.
 double turn_left_over(Quat turn, const double* axes, size_t count)
 {
 	Vec3 axis = load_vec(axes);
@@ -85,7 +86,7 @@ double turn_left_over(Quat turn, const double* axes, size_t count)
 	return 2 * std::asin(std::min(std::sqrt(dot(across, across)), 1.0));
 }
 
-// How far a displacement is from what ways along axes can say.
+// Returns the length, in meters, of the part of a displacement that sliding along the axes cannot represent.
 double way_left_over(Vec3 displacement, const double* axes, size_t count)
 {
 	double ways[3] = {};
@@ -95,7 +96,8 @@ double way_left_over(Vec3 displacement, const double* axes, size_t count)
 	return std::sqrt(dot(displacement, displacement));
 }
 
-// Frames at the start of a clip that it is looked for leaps in.
+// Sets `leaps` if the motion jumps after its first frame: if that step is much longer than all steps in the
+// next leap_frames frames. Returns false without memory.
 bool leaps_from_first_frame(EncodeTask* task, const Motion& motion, bool* leaps)
 {
 	const Constants& c = task->constants;
@@ -135,7 +137,8 @@ int32_t Groups::splits_for(double block_seconds) const
 	return int32_t(std::min(std::max(wanted, 0.0), double(splits)));
 }
 
-// No series of sines is small across a leap right after the first frame, as from an added T-pose.
+// If the motion jumps after its first frame, as from an added T-pose, that frame becomes a group by itself. A
+// sine series across such a jump would need large coefficients.
 bool cut_motion(EncodeTask* task, const Motion& motion, size_t max_frames, Groups* groups)
 {
 	const Constants& c = task->constants;
@@ -317,7 +320,7 @@ bool ClipStatistics::make_plan(EncodeTask* task, double size, int32_t key_step, 
 	if (!task->take(&plan->table, s.joint_count * PLAN_COLUMNS) || !task->take(&is_hinged, s.joint_count))
 		return false;
 	plan->unit = stated_unit(size);
-	// fine enough that what is still does not matter at any limb's end
+	// fine enough that rounding of constant poses does not matter at the end of any limb
 	const double grid = c.still_share * size * task->joint_bounds.least_share() / std::max(reach_, 1.0) /
 						std::sqrt(double(s.joint_count));
 	plan->fine_bits = uint32_t(std::min(std::max(std::ceil(-std::log2(grid)), 0.0), MAX_FINE_BITS));
@@ -362,7 +365,8 @@ bool ClipStatistics::make_plan(EncodeTask* task, double size, int32_t key_step, 
 	return axes_.choose(task, plan->unit, fine, precision, table);
 }
 
-// Of all joints that turn about a mean, whatever the plan makes of them: which ones do depends on the bound.
+// Measures all joints whose rotation can be a vector about a mean. Which of them the plan codes in this form
+// depends on the bound.
 bool ClipStatistics::measure_axes(EncodeTask* task)
 {
 	const size_t joints = task->skeleton.joint_count;
@@ -379,7 +383,7 @@ bool ClipStatistics::measure_axes(EncodeTask* task)
 	return axes_.measure(task, table.data(), size_t(task->constants.axes_frames));
 }
 
-// Rotations of joints that do not turn about hinges.
+// Chooses the rotation kinds of joints that do not turn about hinges.
 void ClipStatistics::choose_turns(const EncodeTask& task, double fine, const bool* is_hinged,
 								  int32_t* table) const
 {
@@ -388,12 +392,13 @@ void ClipStatistics::choose_turns(const EncodeTask& task, double fine, const boo
 	{
 		int32_t* row = table + PLAN_COLUMNS * j;
 		const Turn& turn = turns_[j];
-		bool turns_above = false; // an ancestor turns
+		bool turns_above = false; // whether an ancestor rotates
 		for (int32_t a = s.parents[j]; a >= 0 && !turns_above; a = s.parents[a])
 			turns_above = table[PLAN_COLUMNS * size_t(a) + ROTATION_KIND] >= VECTOR_ROTATION;
 		if (is_hinged[j])
 			continue;
-		// what slides along a joint that turns hangs on none: it takes back the turn's error itself
+		// a moving joint below a rotating one is not attached to it, so its own rotation compensates that
+		// rotation's error
 		const bool slides = turns_above && row[TRANSLATION_KIND] == MOVING_TRANSLATION;
 		double vector[3], numbers[3];
 		store(vector, logarithm(load_quat(turn.first)));
@@ -413,16 +418,17 @@ void ClipStatistics::choose_turns(const EncodeTask& task, double fine, const boo
 	}
 }
 
-/* How joints are written that move along hinges, and which hinges of what moves are held within their limits.
- * A joint that leaves its hinges moves freely: what is still is written as angles and ways, which cannot say
- * where it is. */
+/* Chooses how joints with hinges are coded, and which hinges are clamped to their limits. A joint that leaves
+ * its hinges is coded as freely moving, even if it is constant. Constant joints are coded as hinge angles and
+ * slider positions, which cannot represent its pose. */
 void ClipStatistics::choose_hinges(const EncodeTask& task, double unit, double fine, int32_t* table,
 								   bool* is_hinged) const
 {
 	const mocpack_Skeleton& s = task.skeleton;
 	const Constants& c = task.constants;
 	const double leaving = std::max(fine, c.still_share * unit * task.joint_bounds.least_share());
-	// to clamp a source that rounds may not cost more of the bound than to write what is still
+	// if rounding moves a source past its limits, clamping it may cost no more of the bound than rounding
+	// constant poses
 	const double excess = std::min(MAX_EXCESS, fine * std::sqrt(double(s.joint_count)));
 	for (size_t h = 0, own = 0; h < s.hinge_count;)
 	{
@@ -440,7 +446,8 @@ void ClipStatistics::choose_hinges(const EncodeTask& task, double unit, double f
 			const double *limits = s.hinge_limits + 2 * h, low = std::ceil(limits[0] / fine),
 						 high = std::floor(limits[1] / fine);
 			const bool leaves = hinge.off > (slides ? fine : leaving);
-			// of a joint that moves freely, a pose alone must say whether it is past a limit
+			// the pose of a freely moving joint does not count full turns, so it cannot be clamped to wider
+			// limits
 			const bool wide = !slides && !(limits[1] - limits[0] < FULL_CIRCLE);
 			const bool held = hinge.lowest >= limits[0] - excess && hinge.highest <= limits[1] + excess &&
 							  !(leaves && wide);

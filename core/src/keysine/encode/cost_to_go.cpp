@@ -1,4 +1,4 @@
-// What an error of a joint costs in the end, once the joints below have taken back what they can.
+// Computes the cost of a joint's error after its descendants have compensated what they can.
 #include "keysine/encode/cost_to_go.h"
 
 #include <cmath>
@@ -14,23 +14,25 @@ namespace keysine
 namespace
 {
 
-const double ALMOST = 1e-9; // of a diagonal, that is added to it so that it stays positive
+const double ALMOST = 1e-9; // share of the trace added to a diagonal to keep it positive
 
-// What costs so little, for a displacement within the bound or a turn of a tenth of a radian, is nothing but
-// rounding: where joints take back everything, next to nothing is left of large numbers.
+// Returns the trace of a cost block that counts as zero. A displacement by the bound (half 0), or a rotation
+// by a tenth of a radian (half 3), then costs 1e-6 at most. Such costs are rounding errors: if descendants
+// compensate everything, large numbers cancel.
 double negligible(int half, double over_bound)
 {
 	return half ? 1e-4 : 1e-6 * over_bound;
 }
 
-// As a track sees them that decides on half `from`; over_bound is one over the squared bound.
+// Returns the costs as seen by a track that decides on displacement (from: 0) or rotation (from: 3).
+// over_bound is one over the squared bound.
 Remainder remainder_of(const Costs& costs, int from, double over_bound)
 {
 	Remainder found = {};
 	const int other = 3 - from;
 	double f[9] = {}, lead[9];
 	double own = costs.at(from, from) + costs.at(from + 1, from + 1) + costs.at(from + 2, from + 2);
-	if (own <= negligible(from, over_bound)) // which the track does not change
+	if (own <= negligible(from, over_bound)) // the track does not affect the costs
 	{
 		for (int r = 0, i = 0; r < 3; ++r)
 			for (int c = 0; c <= r; ++c, ++i)
@@ -46,7 +48,7 @@ Remainder remainder_of(const Costs& costs, int from, double over_bound)
 				sum -= f[3 * r + k] * f[3 * c + k];
 			f[3 * r + c] = r == c ? std::sqrt(sum > least ? sum : least) : sum / f[4 * c];
 		}
-	for (int c = 0; c < 3; ++c) // both triangles, for the columns of the other half
+	for (int c = 0; c < 3; ++c) // solve with both triangular factors, column by column
 	{
 		double y[3];
 		for (int r = 0; r < 3; ++r)
@@ -83,7 +85,7 @@ double over_square(double allowance)
 	return 1.0 / (allowance * allowance);
 }
 
-// The joint's own origin, shell and bone ends.
+// Adds the costs of the joint's own origin, shell points and bone ends.
 void add_own(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings& s, const MotionPair& pair,
 			 int32_t joint, int32_t t, size_t* end, const Costs& costs)
 {
@@ -102,10 +104,11 @@ void add_own(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings& s,
 						END_WEIGHT * over_square(bound));
 }
 
-const double LEAST_ROOM = 1e-12; // radians, meters
+const double LEAST_ROOM = 1e-12; // radians or meters
 
-// What it costs to count on a hinge that is held within limits: as much as an error of the bound, for all of
-// the way from where it stands to the nearer limit. Nothing can be taken back beyond.
+// Returns the price of relying on a clamped hinge, per squared radian or meter. Moving from the source's
+// value to the nearer limit costs as much as an error of the bound. Nothing can be compensated beyond the
+// limit.
 double limit_price(const JointHinges& hinges, int32_t clamped_hinges, int32_t i, double value)
 {
 	if (!(clamped_hinges >> i & 1))
@@ -122,7 +125,8 @@ double source_value(const JointHinges& hinges, const MotionPair& pair, int32_t i
 	return pair.angles[(hinges.first + size_t(i)) * size_t(pair.count) + size_t(t)];
 }
 
-// The same for a joint that moves freely: in every direction, what the dearest of its hinges costs.
+// Returns the same for a freely moving joint: the highest price of its hinges, which applies in every
+// direction.
 double free_price(const JointHinges& hinges, int32_t clamped_hinges, int32_t first, int32_t count,
 				  const MotionPair& pair, int32_t t)
 {
@@ -135,13 +139,15 @@ double free_price(const JointHinges& hinges, int32_t clamped_hinges, int32_t fir
 	return dearest;
 }
 
-// The hinges whose limits have a price: none until a frame fails without, since a price takes bits.
+// Returns the hinges, as bits, whose limits have a price. There are none until a frame has failed several
+// times, because a price costs bits.
 int32_t limiting_rows(const Plan& plan, const MotionPair& pair, int32_t joint, int32_t t)
 {
 	return pair.turn_price[t] > pair.strained_price ? plan.table[PLAN_COLUMNS * joint + CLAMPED_HINGES] : 0;
 }
 
-// World axes of a joint's hinges in a frame, as they stand in the source.
+// Eliminates the axes of a joint's hinges from the costs: those that it turns about, or those that it slides
+// along. Uses their world directions in the source.
 void take_out_hinges(const Plan& plan, const JointHinges& hinges, const MotionPair& pair, int32_t joint,
 					 int32_t t, bool turns, double price, const Costs& costs)
 {

@@ -1,4 +1,4 @@
-// The parts of a payload of one layer: keys by segment, then groups, on all workers.
+// Makes the parts of a payload of one layer on all workers: keys by segment, then groups.
 #include "keysine/encode/draft.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace keysine
 namespace
 {
 
-const uint8_t FIRST_SCALE = 12; // half octaves of 1/32: two steps
+const uint8_t FIRST_SCALE = 12; // in half octaves above 1/32 step: two steps
 
 int stop_search(void* user)
 {
@@ -87,8 +87,8 @@ class Drafting
 		return true;
 	}
 
-	// Channels are scaled by what they move, so one step fits all; the length of a quaternion moves nothing,
-	// so that its channels may be coarser.
+	// Sets the grid steps of all tracks. Channels are scaled by how far they move points, so one step fits
+	// all. Quaternions use twice that step, because their length moves nothing.
 	bool take_grid_steps()
 	{
 		const mocpack_Skeleton& s = task_.skeleton;
@@ -140,7 +140,7 @@ class Drafting
 			   !task_.poll();
 	}
 
-	// The keys at the ends of groups.
+	// Encodes the keys at the ends of groups, segment by segment.
 	bool encode_segments()
 	{
 		const size_t per = size_t(task_.constants.groups_per_segment), count = draft_.segment_count,
@@ -169,7 +169,7 @@ class Drafting
 		return good;
 	}
 
-	// How far prediction is off at first on a grid in time, by channel, in half octaves of 1/256 step.
+	// Finds the initial prediction error of each channel on a grid in time, in half octaves above 1/32 step.
 	bool find_scales()
 	{
 		const size_t groups = request_.groups.count,
@@ -244,7 +244,7 @@ class Drafting
 	Draft& draft_;
 	Buffer<uint8_t> memory_;
 	mocpack_KeysineEncoder* encoder_ = nullptr;
-	Buffer<int32_t> keys_; // all that groups may have
+	Buffer<int32_t> keys_; // every key that a group can use
 	size_t channels_ = 0;
 	int32_t splits_ = 0;
 };

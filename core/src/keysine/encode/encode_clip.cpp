@@ -1,4 +1,4 @@
-// keysine's encoder in one call: a clip's arrays and a target in, the bytes of a payload out.
+// Encodes a clip in one call: arrays and a target in, the bytes of a payload out.
 #include "keysine/encode/encode_clip.h"
 
 #include <algorithm>
@@ -14,14 +14,14 @@ using namespace mocpack::keysine;
 namespace
 {
 
-// What is measured of a clip once, whatever is tried.
+// Encodes one clip, and keeps the measurements that all attempts share.
 struct ClipEncoder
 {
 	EncodeTask& task;
 	ClipStatistics statistics;
 	ArtifactMeter meter;
 
-	// In as many layers as are requested; a grid in time has one.
+	// Encodes the clip in the requested number of layers. A grid in time has one layer.
 	bool encode(bool retries, Encoding* encoding)
 	{
 		const mocpack_KeysineTarget& target = task.target;
@@ -37,8 +37,8 @@ struct ClipEncoder
 		return split_into_layers(&task, &encoding->payload) && check_layers(encoding);
 	}
 
-	// The layers hold the same symbols, so they add up to the same motion, and a promise is never taken on
-	// trust.
+	// Decodes all layers and compares the rotations with those of one layer. They must be equal, because the
+	// symbols are the same.
 	bool check_layers(Encoding* encoding)
 	{
 		WrittenPayload own;
@@ -52,9 +52,9 @@ struct ClipEncoder
 		return true;
 	}
 
-	/* What the longest search finds, unless the default one finds a smaller file. Where the default search of
-	 * a transform fails, the longest one fails too, after many times the work: then only a grid in time is
-	 * searched further. */
+	/* Takes the result of the longest search, unless the default search finds a smaller file. If the default
+	 * search of a transform fails, the longest one would fail too, after many times the work. Then only a
+	 * grid in time is searched further. */
 	bool encode_best(Encoding* encoding)
 	{
 		task.progress.expect(1 + task.constants.best_work);
@@ -67,7 +67,7 @@ struct ClipEncoder
 			return found;
 		if (encoding->transform_failed)
 			task.target.mode = MOCPACK_KEYSINE_GRID, task.target.layers = 1;
-		// artifacts that no retry of the default search removes, the longest one need not retry
+		// if the default search could not remove artifacts, the longest search does not retry either
 		const bool retries = encoding->artifacts.worst() <= 1;
 		Encoding longest;
 		task.progress.begin(task.constants.best_work);
@@ -86,7 +86,7 @@ bool is_length(double meters)
 	return meters > 0 && meters < 1e300;
 }
 
-// Whether bounds of single joints are lengths and angles.
+// Returns whether the bounds of single joints are valid lengths and angles.
 bool are_valid(const mocpack_KeysineTarget& target, size_t joints)
 {
 	for (size_t j = 0; j < joints; ++j)
@@ -96,7 +96,7 @@ bool are_valid(const mocpack_KeysineTarget& target, size_t joints)
 	return true;
 }
 
-// Whether a call makes sense; arrays are trusted.
+// Returns whether the arguments are valid. Does not check the arrays of the clip.
 bool is_valid(const mocpack_KeysineClip& clip, const mocpack_KeysineTarget& target,
 			  const mocpack_KeysineWork& work)
 {
@@ -122,7 +122,7 @@ bool prepare(EncodeTask* task, Buffer<double>* angles)
 	return true;
 }
 
-// What an encoding leaves to the caller, released by mocpack_keysine_release.
+// Owns the arrays that a caller receives. mocpack_keysine_release frees it.
 struct Result
 {
 	Buffer<uint8_t> payload;

@@ -9,7 +9,7 @@
 using namespace mocpack;
 using namespace mocpack::keysine;
 
-// Writes a body after its checksum; returns the size, 0 if it did not fit.
+// Writes the checksum of the body at dst + 2. Returns the size of both, 0 if the body is empty.
 size_t mocpack::keysine::sealed(uint8_t* dst, size_t body_size)
 {
 	if (!body_size)
@@ -22,7 +22,7 @@ size_t mocpack::keysine::sealed(uint8_t* dst, size_t body_size)
 namespace
 {
 
-// Lists the joints below each that hinges hang on, or that are hinges.
+// Lists, for each joint, the children whose subtrees have hinges.
 void list_hinged(mocpack_KeysineEncoder* e, Arena* arena)
 {
 	const mocpack_Skeleton& skeleton = *e->plan.skeleton;

@@ -1,4 +1,5 @@
-// What else is bounded beside the points that a track carries, as points of their own.
+// Expresses the bounds of a track besides those of its points as extra points: on remaining errors of
+// descendants and on angles.
 #include "keysine/encode/extra_bounds.h"
 
 #include <cmath>
@@ -16,7 +17,8 @@ bool bounded(const mocpack_KeysineEncoder& e)
 	return e.job.settings.excess_penalty > 0;
 }
 
-// One over the root of what a track may still let remain; y is the half of the error that is not its own.
+// Returns one over the square root of the error that a track may still leave, in squared allowances. y is the
+// half of the error that the track does not decide. Returns 1 if nothing is bounded.
 double scale_of(const mocpack_KeysineEncoder& e, const MotionPair& pair, int32_t t, const Remainder& after,
 				Vec3 y)
 {
@@ -32,8 +34,8 @@ Vec3 moved(const MotionPair& pair, int32_t joint, int32_t t)
 	return pair.decoded_position[pair.at(joint, t)] - pair.position[pair.at(joint, t)];
 }
 
-// What remains below a rotation track: of each joint on which a hinge hangs, or where nothing is bounded, of
-// all.
+// Visits the remaining errors below a rotation track: of each child whose subtree has hinges, or of all
+// descendants together if nothing is bounded.
 template <typename Visit>
 void visit_remainders(const mocpack_KeysineEncoder& e, const MotionPair& pair, const Track& track, int32_t t,
 					  Visit visit)
@@ -59,10 +61,10 @@ double hinge_error(const MotionPair& pair, const Track& track, int32_t c, int32_
 
 } // namespace
 
-// Where points are outside, less may remain above. If that does not help, what hinges would have to take back
-// takes them too far: near poses where axes line up, turns are far from linear. The higher their price, the
-// less they are counted on, until the joints above leave nothing to them. Where only an extra bound is
-// outside and no point, it is too strict.
+// If points are outside, the ancestors may leave less error in this frame. If that does not help, hinges
+// would have to turn too far: near poses whose axes align, rotations are far from linear. A higher price then
+// leaves less to the hinges, and finally nothing. If only an extra bound is exceeded and no point is outside,
+// the bound is too strict and is relaxed.
 void relieve(const mocpack_KeysineEncoder& e, const MotionPair& pair, int32_t t, int strain, int tries)
 {
 	if (strain == NO_STRAIN)

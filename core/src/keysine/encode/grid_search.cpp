@@ -1,11 +1,12 @@
-// Puts a group of a `keysine` clip on a grid in time: frame by frame, joint by joint down the skeleton.
+// Codes a group of a `keysine` clip on a grid in time: frame by frame, joint by joint down the skeleton.
 //
-// A track may take any place around its target that keeps all it carries inside their allowances. Some ways
-// to write the joints so far are kept side by side (a beam): those that cost least, by the bits that lie
-// between their places and what the series predicts, and by how near the edge they leave what hangs from
-// them. Where no place is inside, the track's grid is made finer in this frame. A fine enough place at the
-// true rotation moves what it carries no further than its own origin is, which is inside; so the search
-// always ends.
+// A track may use any grid point around its target that keeps all points it carries within their allowances.
+// A beam search keeps the cheapest encodings of the frame so far, called ways in this file. The cost counts
+// bits, estimated from the distance between grid points and predictions, and nearness to the bound.
+//
+// If no grid point is inside, the track's grid is made finer in this frame. A fine enough grid point at the
+// true rotation moves the track's points no further than its joint's origin. That origin is inside, so the
+// refinement ends.
 #include <cmath>
 #include <cstring>
 #include <initializer_list>
@@ -21,23 +22,24 @@ using namespace mocpack::keysine;
 namespace
 {
 
-const size_t MOST_PLACES = 81; // around a target, of four channels
+const size_t MOST_PLACES = 81; // grid points around a target of four channels
 
-// One more track of one of the ways that are kept.
+// A grid point of the next track, as an extension of one of the encodings in the beam.
 struct Proposal
 {
 	int32_t way;
-	double bits; // of the way, with this track
-	double cost; // and what its errors are worth
+	double bits; // of that encoding, including this track
+	double cost; // bits plus the penalty of its errors
 	GridSample place;
 };
 
-// Ways to write the tracks of a frame so far, (ways, …) each. Slot w of the pair is what way w decodes to.
+// The beam: encodings of the tracks of a frame so far, (ways, …) each. Slot w of the pair has the decoded
+// pose of encoding w.
 struct Ways
 {
 	MotionPair pair;
 	double* bits;		 // (ways)
-	double* differences; // (ways, channels) to the frame before, in steps
+	double* differences; // (ways, channels) from the previous frame, in steps
 	GridSample* places;	 // (ways, tracks)
 };
 
@@ -52,7 +54,7 @@ class GridCoder
 		size_t channels = plan_.channel_count, joints = plan_.skeleton->joint_count, most = size_t(most_);
 		size_t points = size_t(e_.rig.most > 1 ? e_.rig.most : 1) + size_t(most_extra_bounds(e_));
 		lay_out_motion_pair(&now_.pair, arena, e_, most_);
-		then_.pair = now_.pair; // the same source, decoded otherwise
+		then_.pair = now_.pair; // the same source with another decoded pose
 		then_.pair.decoded_position = arena->allocate<Vec3>(joints * most);
 		then_.pair.decoded_rotation = arena->allocate<Quat>(joints * most);
 		for (Ways* side : {&now_, &then_})
@@ -70,7 +72,8 @@ class GridCoder
 		units_ = arena->allocate<double>(12 * points);
 	}
 
-	// Writes the rows of a group; errors (channels) may be null.
+	// Writes the rows of a group. Adds the mean prediction error of each channel, in 1/256 step, to errors
+	// (channels), unless that is null.
 	bool run(size_t group, const int32_t* keys, TableWriter* writer, double* errors)
 	{
 		size_t from = e_.grouping.key_frame(group), to = e_.grouping.key_frame(group + 1),
@@ -97,7 +100,8 @@ class GridCoder
 	}
 
   private:
-	// The places of all tracks in one frame: the first way, when all is done.
+	// Finds the grid points of all tracks in one frame. Afterwards, the first encoding in now_ is the
+	// cheapest.
 	bool find_places(size_t frame)
 	{
 		for (int32_t w = 0; w < most_; ++w)
@@ -108,7 +112,7 @@ class GridCoder
 			if (find_ways())
 				return true;
 			for (int32_t w = 0; w < most_ && e_.hinged; ++w)
-				relieve(e_, now_.pair, w, POINT_STRAIN, tries); // which both sides share
+				relieve(e_, now_.pair, w, POINT_STRAIN, tries); // now_ and then_ share these arrays
 		}
 		return false;
 	}
@@ -139,11 +143,11 @@ class GridCoder
 		return true;
 	}
 
-	// Goes one track further in all ways, and keeps the best.
+	// Extends all encodings by one track and keeps the cheapest. Returns false if none is left.
 	bool extend(size_t t)
 	{
 		int32_t kept = 0;
-		// what seems inside may turn out not to be
+		// the linear estimate can accept grid points that turn out to be outside
 		for (int32_t finer = 0; finer <= MAX_REFINEMENT && !kept; ++finer)
 		{
 			proposed_ = 0;
@@ -209,7 +213,7 @@ class GridCoder
 		return found;
 	}
 
-	// Adds the places that a way may take, on the coarsest grid that has any, from `finer` on.
+	// Adds the grid points that encoding w may use, on the coarsest grid that has any, from `finer` on.
 	void propose(size_t t, int32_t w, int32_t finer)
 	{
 		const Track& track = plan_.tracks[t];
@@ -225,7 +229,8 @@ class GridCoder
 		}
 	}
 
-	// What the series expects of the track's channels, each as if those before it came as expected.
+	// Predicts the track's channels. Each prediction assumes that the channels before it have their predicted
+	// values.
 	void predict(const Track& track, int32_t w)
 	{
 		double* differences = now_.differences + size_t(w) * plan_.channel_count;
@@ -309,19 +314,20 @@ class GridCoder
 	GridSeries series_;
 	GridModel* model_ = nullptr;
 	Ways now_, then_;
-	int32_t most_, count_ = 0; // ways: at most, and at present
+	int32_t most_, count_ = 0; // encodings in the beam: limit, and current number
 	Proposal* proposals_;
 	size_t proposed_ = 0;
 	PoseProblem problem_;
 	const int32_t* keys_ = nullptr;
 	size_t* frames_;
-	int32_t* numbers_; // (2, channels): of a frame, after those of the one before
+	int32_t* numbers_; // (2, channels): of the previous frame, then of the current one
 	uint8_t* finer_;
 	double *gap_, *units_;
-	double expected_[4], rate_[4]; // of the present track: numbers, and bits for each step away from them
+	double expected_[4], rate_[4]; // of the current track: predictions, and bits per step of distance
 };
 
-// What a group takes at most: a symbol, what escapes, low bits and digits of each number; and how fine.
+// Returns the largest number of symbol intervals in a group. A number has a symbol, an escape, low bits and
+// digits. A track also has its refinement.
 size_t most_shares(const mocpack_KeysineEncoder& encoder)
 {
 	const size_t number = 1 + 4 + 2 + 2;

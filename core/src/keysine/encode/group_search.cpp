@@ -1,4 +1,5 @@
-// The groups of a `keysine` clip: into how many blocks each is cut, and in which ways these are searched.
+// Codes the groups of a `keysine` clip. Chooses the number of blocks in each group, and the variants by which
+// they are searched.
 #include <cmath>
 #include <cstring>
 
@@ -11,9 +12,9 @@ using namespace mocpack::keysine;
 namespace
 {
 
-const int MAX_KEPT_VARIANTS = 2; // for a block with hinges, from which its limbs are chosen
+const int MAX_KEPT_VARIANTS = 2; // of a block with hinges; its limbs are searched from each of them
 
-// A variant of the search of a whole block, and what it cost.
+// A variant of the search of a whole block, and its cost.
 struct KeptVariant
 {
 	Variant variant;
@@ -38,8 +39,8 @@ class GroupCoder
 		spent_ = arena->allocate<double>(2 * plan_.track_count);
 	}
 
-	// The smallest way found to write a group; keys (2^splits + 1, channels) are all that it may have.
-	// Returns its bytes, 0 if there is none.
+	// Finds the smallest encoding of a group. keys (2^splits + 1, channels) are all keys that it can use.
+	// Returns its size in bytes, 0 if there is none.
 	size_t run(size_t group, const int32_t* keys, uint8_t* dst, size_t dst_size)
 	{
 		group_ = group, all_keys_ = keys, dst_ = dst, dst_size_ = dst_size;
@@ -62,15 +63,16 @@ class GroupCoder
 			else if (s.excess_penalty > 0)
 				find_weight();
 		}
-		// where nothing else keeps the allowances
+		// if nothing has kept the allowances so far, try every number of blocks
 		for (int splits = least_; splits <= most_ && !best_size_ && !tries_all; ++splits)
 			attempt(splits, 0);
 		return best_size_;
 	}
 
   private:
-	// Finds how many blocks are smallest: the expected number, then twice or half as many as long as that is
-	// smaller. Unless all are to be tried in earnest, sketches tell.
+	// Finds the number of blocks that gives the smallest group. Begins with the expected number, then doubles
+	// or halves it while the group shrinks. Compares sketches, unless the settings are exhaustive: then all
+	// numbers in the range are searched in full.
 	void find_splits()
 	{
 		const mocpack_KeysineSettings& s = e_.job.settings;
@@ -99,15 +101,17 @@ class GroupCoder
 		attempt(first, 0);
 	}
 
-	// Whether a block with hinges is coded as a whole in one way only, and then its limbs in several. Limbs
-	// gain most from that; only the longest search also tries several ways for the whole block.
+	// Returns whether a block with hinges is coded as a whole in one variant only, and then its limbs in
+	// several. Limbs gain most from variants. Only the longest search also tries several variants of the
+	// whole block.
 	bool by_limb() const
 	{
 		const mocpack_KeysineSettings& s = e_.job.settings;
 		return e_.hinged && s.weight_tries && !s.thorough && s.excess_penalty > 0;
 	}
 
-	// Every number of blocks; then with those that come near the smallest, every block in several ways.
+	// Tries every number of blocks. For those that come near the smallest size, tries several variants of
+	// every block.
 	void find_all()
 	{
 		double costs[MAX_SPLITS + 1];
@@ -119,7 +123,8 @@ class GroupCoder
 				attempt_by_block(splits);
 	}
 
-	// Tries half or twice the penalty of errors within the bound, with the number of blocks that was best.
+	// Tries repeated halvings, then doublings, of the penalty of errors within the bound, with the best
+	// number of blocks.
 	void find_weight()
 	{
 		const mocpack_KeysineSettings& s = e_.job.settings;
@@ -136,8 +141,8 @@ class GroupCoder
 				break;
 	}
 
-	// Codes the group in so many blocks, with the penalty so often doubled; keeps it if it is the best so
-	// far, and says so.
+	// Codes the group in 2^splits blocks, with the penalty doubled `doublings` times. Keeps the result and
+	// returns true if it is the best so far.
 	bool attempt(int splits, int doublings)
 	{
 		block_.set_variant({doublings, 0, {1, 1}});
@@ -149,7 +154,7 @@ class GroupCoder
 		return finish_attempt();
 	}
 
-	// The same, of each block the cheapest of several penalties and roundings: blocks hardly depend on one
+	// Does the same, but takes the cheapest of several variants for each block. Blocks hardly depend on one
 	// another.
 	bool attempt_by_block(int splits)
 	{
@@ -182,7 +187,8 @@ class GroupCoder
 		return true;
 	}
 
-	// Finds the cheapest way to write a block: first the penalty, then the rounding. False if there is none.
+	// Finds the cheapest encoding of a block: first by variants of the whole block, then by variants of its
+	// limbs. Returns false if there is none.
 	bool best_block(int32_t b, BitBudget& budget)
 	{
 		double least = BitBudget::NOTHING, errors = block_.errors(), least_errors = 0;
@@ -193,7 +199,7 @@ class GroupCoder
 				return false;
 			block_.set_variant(variant);
 			block_.set_errors(errors);
-			// where hinges strain, a block is begun again, and none falls behind
+			// blocks with hinges can be coded several times per variant, so none is stopped for its bits
 			budget.begin(b, e_.hinged ? BitBudget::NOTHING : least);
 			bool found = block_.code(size_t(b));
 			budget.end();
@@ -230,7 +236,7 @@ class GroupCoder
 		return true;
 	}
 
-	// Keeps a variant of the whole block among the cheapest, cheapest first.
+	// Adds a variant of the whole block to the cheapest ones, if it is one of them. They are sorted by cost.
 	void keep_variant(const Variant& variant, double cost)
 	{
 		const int most = e_.hinged && !by_limb() ? MAX_KEPT_VARIANTS : 1;
@@ -244,7 +250,7 @@ class GroupCoder
 		kept_variants_[at] = kept;
 	}
 
-	// Tries variants one after another, each from the last that was cheaper.
+	// Tries one variant after another, each based on the cheapest so far.
 	template <typename Try> void best_way(Try cheaper) const
 	{
 		Variant best = {0, 0, {1, 1}};
@@ -260,12 +266,12 @@ class GroupCoder
 		try_others(cheaper, &best);
 	}
 
-	// Other shares and prices of what hinges take back, then roundings, then penalties.
+	// Tries other slacks and prices of hinges, then roundings, then penalties.
 	template <typename Try> void try_others(Try cheaper, Variant* best) const
 	{
 		const double price = e_.constants.hinge_price_ratio, slack = e_.constants.hinge_slack_ratio;
 		const HingeVariant variants[] = {{1, 1 / price}, {1, price}, {slack, 1}, {1 / slack, 1}};
-		int left = !e_.hinged ? 0 : by_limb() ? 2 : 4; // other prices save most
+		int left = !e_.hinged ? 0 : by_limb() ? 2 : 4; // prices come first, because they save most
 		for (const HingeVariant& hinges : variants)
 			if (left-- > 0 && cheaper(Variant{best->doublings, best->rounding, hinges}))
 				best->hinges = hinges;
@@ -279,14 +285,15 @@ class GroupCoder
 				best->doublings = doublings + k;
 	}
 
-	// Limbs depend on nothing but what is above them and what predicts them: of each the cheapest of several
-	// ways, where all else is as in a way for the whole block. Returns the bits.
+	// Codes a block span by span with a kept variant, and takes the cheapest of several variants for each
+	// limb. Limbs can be chosen one by one because they depend only on their ancestors and predictors.
+	// Returns the bits.
 	double limb_by_limb(int32_t b, const KeptVariant& kept, BitBudget& budget)
 	{
 		double total = 0;
 		for (size_t i = 0; i < span_count_; ++i)
 		{
-			// later limbs may be predicted from earlier ones, which have changed since
+			// earlier limbs can predict this one, and have changed since
 			if (!block_.code_span(spans_[i], kept.variant, &kept.hinges))
 				return BitBudget::NOTHING;
 			total += spans_[i].limb && !spans_[i].empty() ? best_limb(spans_[i], b, kept, budget)
@@ -295,8 +302,8 @@ class GroupCoder
 		return total;
 	}
 
-	// Finds the cheapest way for a limb that stands as in the way for the whole block. Then, unless limbs are
-	// searched once, leaves the upper half as it is and searches the lower half, and so on. Returns the bits.
+	// Finds the cheapest variant of a limb that is already coded with the variant of the whole block. Then
+	// keeps its upper half and searches the lower half, and so on, unless by_limb(). Returns the bits.
 	double best_limb(Span span, int32_t b, const KeptVariant& kept, BitBudget& budget)
 	{
 		double total = 0;
@@ -350,8 +357,8 @@ class GroupCoder
 	Span* spans_;
 	int32_t* branches_; // (J)
 	size_t span_count_ = 0;
-	double* spent_; // (2, tracks) of a budget
-	// of the present group
+	double* spent_; // (2, tracks) memory of a BitBudget
+	// of the current group
 	size_t group_ = 0, length_of_group_ = 0, dst_size_ = 0, best_size_ = 0;
 	const int32_t* all_keys_ = nullptr;
 	uint8_t *dst_ = nullptr, *spare_;
@@ -389,7 +396,7 @@ mocpack_Status mocpack_keysine_encode_group(const mocpack_KeysineEncoder* encode
 											void* scratch)
 {
 	*size = 0;
-	if (encoder->grouping.length(group) == 1) // which is the key alone
+	if (encoder->grouping.length(group) == 1) // it is only its key
 		return MOCPACK_OK;
 	if (encoder->job.grid_steps)
 		*size = encode_grid(encoder, group, keys, dst, dst_size, scratch);

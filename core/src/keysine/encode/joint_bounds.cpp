@@ -1,4 +1,4 @@
-// Bounds of single joints, as shares of the one bound that the search works with.
+// Expresses bounds of single joints as shares of the one bound that the search uses.
 #include "keysine/encode/joint_bounds.h"
 
 #include <algorithm>
@@ -67,7 +67,7 @@ void JointBounds::set_angles(const Constants& constants, mocpack_KeysineTarget* 
 	}
 	target->max_angle = all ? loosest : 0;
 	const double usual = (1 - constants.rounding_margin) * target->max_angle;
-	// what all pay already is not paid twice
+	// subtract the price that all joints pay already
 	for (size_t j = 0; j < angles_.size(); ++j)
 	{
 		const double own = angle_allowances_[j];

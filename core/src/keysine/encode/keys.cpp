@@ -1,6 +1,6 @@
-// The key poses of a `keysine` clip: quantized joint by joint, each pulled towards what it is predicted from
-// as far as its allowance lets it. They are all that groups may have: how many a group takes is decided
-// later, and changes none of them.
+// Quantizes the key poses of a `keysine` clip joint by joint. Each key moves towards its prediction as far as
+// its allowance permits. These are all keys that groups can use. How many of them a group uses is decided
+// later and changes no key.
 #include <cmath>
 #include <cstring>
 
@@ -14,7 +14,7 @@ namespace
 {
 
 const int32_t FARTHEST_KEY = 1 << 29;
-const double SHARES[] = {1.0, 0.5, 0.0}; // of the allowance that is pulled up to
+const double SHARES[] = {1.0, 0.5, 0.0}; // factors on key_share, tried in this order
 
 double worst_after(const PoseProblem& p, const double* gap, int32_t channel, double change)
 {
@@ -33,7 +33,8 @@ double worst_after(const PoseProblem& p, const double* gap, int32_t channel, dou
 	return worst;
 }
 
-// Largest excess when the channels are so far from the target; gives up above `limit`.
+// Returns the largest excess if the channels differ from the target by `change`. Stops as soon as it reaches
+// `limit`.
 double worst_of(const PoseProblem& p, const double* change, double limit)
 {
 	double worst = 0;
@@ -52,7 +53,7 @@ double worst_of(const PoseProblem& p, const double* change, double limit)
 	return worst;
 }
 
-// Displacements of all points with a key.
+// Computes the displacements of all points for a key, over their allowances.
 void displace(const PoseProblem& p, double step, const int32_t* key, double* gap)
 {
 	for (int32_t i = 0; i < 3 * p.points; ++i)
@@ -63,7 +64,8 @@ void displace(const PoseProblem& p, double step, const int32_t* key, double* gap
 	}
 }
 
-// Moves channels one unit at a time towards what is predicted while nothing leaves `share` of its allowance.
+// Moves channels towards their predictions, one unit at a time, while all points stay within `share` of their
+// allowances.
 void pull(const PoseProblem& p, double step, double share, int moves, const int32_t* before, int32_t* key,
 		  double* gap)
 {
@@ -91,13 +93,13 @@ void pull(const PoseProblem& p, double step, double share, int moves, const int3
 	}
 }
 
-// About the bits of what a key differs from what is predicted.
+// Estimates the bits of the difference between a key and its prediction.
 double key_bits(const Constants& c, int32_t apart)
 {
 	return apart ? 1.0 + c.octave_bits * std::log2(1.0 + std::abs(apart)) : 0.0;
 }
 
-// Squared displacements, all together, after a change of one channel, less what they are now.
+// Returns by how much the sum of squared displacements changes if one channel changes.
 double squares_after(const PoseProblem& p, const double* gap, int32_t channel, double change)
 {
 	double sum = 0;
@@ -107,8 +109,8 @@ double squares_after(const PoseProblem& p, const double* gap, int32_t channel, d
 	return sum;
 }
 
-// Moves channels towards what is predicted, by one unit or all the way, while that saves more bits than the
-// displacements cost at `price` for a squared allowance.
+// Moves channels towards their predictions, by one unit or all the way, while this saves more bits than the
+// displacements cost. price: bits per squared allowance.
 void trade(const Constants& c, const PoseProblem& p, double step, double price, const int32_t* before,
 		   int32_t* key, double* gap)
 {
@@ -218,7 +220,7 @@ class KeyCoder
 		return true;
 	}
 
-	// Tries ever finer steps, until enough poses keep their allowances.
+	// Codes all keys of a track. Tries ever finer steps until enough keys stay within their allowances.
 	bool track(size_t t, int32_t* keys)
 	{
 		Track& track = plan_.tracks[t];
@@ -234,8 +236,8 @@ class KeyCoder
 		return false;
 	}
 
-	// Those at the ends of groups in order, then those between them, halving. A few of the latter may fail:
-	// their groups have fewer blocks.
+	// Codes the keys at the ends of groups in order, then those between them by repeated halving. A few of
+	// the latter may fail; their groups then have fewer blocks.
 	bool all(const Track& track, bool compensate, int32_t* keys)
 	{
 		const size_t groups = e_.job.group_count;
@@ -261,7 +263,8 @@ class KeyCoder
 		return true;
 	}
 
-	// Key k, which is predicted as the mean of two others; from none where they are below zero.
+	// Codes key k, predicted as the mean of keys `from` and `to`. There is no prediction if `from` is
+	// negative.
 	bool code(const Track& track, int32_t k, int32_t from, int32_t to, bool compensate, int32_t* keys)
 	{
 		const size_t channels = plan_.channel_count;
@@ -300,11 +303,12 @@ class KeyCoder
 			if (decode_key(track, k, key) <= 1.0)
 				return true;
 		}
-		// no step would do where there is a strain, so that the others go on
+		// if a bound cannot be kept even at the target, no step helps: go on, and code all keys again later
 		return nudge(track, k, rounded, key) || (is_near_hinge(e_, track) && strained_[k]);
 	}
 
-	// Whether a point, or after the first so many an extra bound, is outside even at the target.
+	// Returns which bounds (Strain) are exceeded even at the target. The first `extra_bounds` points are
+	// points of the rig, the others are extra bounds.
 	uint8_t strain_of(int32_t extra_bounds) const
 	{
 		int strain = NO_STRAIN;
@@ -317,7 +321,7 @@ class KeyCoder
 		return uint8_t(strain);
 	}
 
-	// Looks for a key within allowances among the neighbors of the rounded one.
+	// Searches the neighbors of the rounded key for one within the allowances.
 	bool nudge(const Track& track, int32_t k, const int32_t* rounded, int32_t* key)
 	{
 		double best = 1e300;
@@ -351,15 +355,15 @@ class KeyCoder
 	}
 
 	const mocpack_KeysineEncoder& e_;
-	const Plan& plan_; // whose tracks' key steps, and those of the job's table, are refined
+	const Plan& plan_; // the key steps of its tracks and of the job's table are refined
 	const Rig& rig_;
 	int32_t count_;
 	MotionPair pair_;
 	size_t* frames_;
 	PoseProblem problem_;
 	double* gap_;
-	uint8_t* failed_;	   // (groups): the first level of which a key fails
-	uint8_t* strained_;	   // (keys): where a joint cannot keep its bounds, whatever it does
+	uint8_t* failed_;	   // (groups) first level at which a key fails
+	uint8_t* strained_;	   // (keys) Strain: bounds that cannot be kept even at the target
 	int32_t* first_steps_; // (tracks)
 };
 

@@ -1,4 +1,4 @@
-// Measures rate and distortion of shifts, and chooses those of a layer.
+// Measures rate and distortion of shifts, and chooses the shifts of a layer.
 #include "keysine/encode/layer_shifts.h"
 
 #include <algorithm>
@@ -12,10 +12,10 @@ namespace keysine
 namespace
 {
 
-const size_t MAX_POINTS = 4096; // by which errors are measured, about
-const int ROUNDS = 3;			// of the search for a layer's shifts; the first has the least squared error
+const size_t MAX_POINTS = 4096; // approximate number of points whose errors are measured
+const int ROUNDS = 3; // rounds of the search for a layer's shifts; the first minimizes squared errors
 
-// Adds up the bits that symbols would take.
+// Counts the bits that symbols would take.
 class BitCounter
 {
   public:
@@ -38,7 +38,8 @@ class BitCounter
 		return value;
 	}
 
-	// From now on, every symbol begins the next of `count` sums; `skipped` symbols count for the last.
+	// From now on, adds each symbol and the bits after it to the next of `count` sums, in cycles. The first
+	// `skipped` symbols go to the last sums.
 	void count_by_symbol(double* sums, size_t count, size_t skipped)
 	{
 		sums_ = sums, sum_count_ = count, symbols_ = count - skipped;
@@ -82,7 +83,7 @@ double ShiftSearch::whole_bits() const
 	return bits;
 }
 
-// Groups from the middle, by which rate and distortion are measured.
+// Chooses the groups on which rate and distortion are measured, from the middle of the clip.
 void ShiftSearch::find_sample()
 {
 	const size_t groups = own_.layout().group_count;
@@ -93,7 +94,7 @@ void ShiftSearch::find_sample()
 	sample_first_ = (groups - sample_count_) / 2;
 }
 
-// Bits of each track in the sample, as a first layer, if all tracks have the same shift.
+// Measures the bits of each track in the sample, as a first layer in which all tracks have the same shift.
 bool ShiftSearch::measure_rates()
 {
 	const mocpack_KeysineHead& head = *own_.head();
@@ -133,7 +134,7 @@ bool ShiftSearch::measure_rates()
 			if (group.open(head, g, own_.keys_of(g), own_.group(g).data, own_.group(g).size) != MOCPACK_OK)
 				return task_.stop(MOCPACK_CORRUPT);
 			group.coarsen(head, length, to);
-			counter.count_by_symbol(channels.data(), plan.channel_count, 1); // how it is split
+			counter.count_by_symbol(channels.data(), plan.channel_count, 1); // skip the symbol of splits
 			group.code_keys(counter, plan, to);
 			BitCounter own;
 			CoefficientSymbols<BitCounter> symbols(own, plan, group.made.shape, group.made.rows,
@@ -164,8 +165,8 @@ bool ShiftSearch::measure_rates()
 	return true;
 }
 
-// Adds the bits that refine a group's inner keys and coefficients from a shift to what they are, in one
-// layer. `from`: (tracks) zeros.
+// Adds to growth_ the bits that refine a group's inner keys and coefficients from a shift to full precision,
+// in one layer. `from`: (tracks) zeros.
 bool ShiftSearch::add_refinement(SplitGroup* group, size_t shift, Buffer<uint8_t>* from)
 {
 	const Plan& plan = own_.head()->plan;
@@ -193,7 +194,7 @@ bool ShiftSearch::add_refinement(SplitGroup* group, size_t shift, Buffer<uint8_t
 	return true;
 }
 
-// Squared errors of the sample's points if one track alone is coarse.
+// Measures how much a shift of one track alone adds to the squared errors of the sample's points.
 bool ShiftSearch::measure_distortions()
 {
 	const size_t frames = own_.key_frame(sample_first_ + sample_count_) - own_.key_frame(sample_first_) + 1,
@@ -221,8 +222,8 @@ bool ShiftSearch::measure_distortions()
 	return true;
 }
 
-// The squared errors (points) of the sample with these shifts (2, tracks): of joints, and of their shells
-// to keep twist.
+// Computes the squared errors (points) of the sample's joints with these shifts (2, tracks). Adds those of
+// their shells with a small weight, to preserve twist.
 bool ShiftSearch::squared_errors(const uint8_t* shifts, float* found)
 {
 	const mocpack_Skeleton& s = task_.skeleton;
@@ -243,8 +244,8 @@ bool ShiftSearch::squared_errors(const uint8_t* shifts, float* found)
 	return true;
 }
 
-/* The shifts (2, tracks) of least distortion + price · bits, at most those of `limits`; returns their
- * bits. What all layers take more than one counts as bits, too, by a weight. */
+/* Finds the shifts (2, tracks) of least distortion + price · bits, at most those of `limits`. Bits that a
+ * shift adds to the whole file count too, with a weight. Returns the bits of the layer. */
 double ShiftSearch::cheapest(double price, const double* distortions, const uint8_t* limits, uint8_t* shifts)
 {
 	const double growth_weight = task_.constants.layer_growth_weight;
@@ -264,8 +265,8 @@ double ShiftSearch::cheapest(double price, const double* distortions, const uint
 	return bits;
 }
 
-/* The shifts (2, tracks) of least mean error that take so many bits. Squared errors of tracks add up, and
- * the mean error is a sum of squares divided by errors: weights that follow from the shifts before. */
+/* Finds the shifts (2, tracks) of least mean error that take at most `goal` bits. Squared errors of tracks
+ * add up. The mean error is a sum of squares whose weights are the inverse errors of the previous round. */
 bool ShiftSearch::best_shifts(double goal, const uint8_t* limits, uint8_t* shifts)
 {
 	const size_t width = 2 * tracks_;
@@ -287,7 +288,7 @@ bool ShiftSearch::best_shifts(double goal, const uint8_t* limits, uint8_t* shift
 				sum += weights[p] * own[p];
 			distortions[i] = double(sum);
 		}
-		double low = -100, high = 60; // powers of two
+		double low = -100, high = 60; // of the price, as powers of two
 		auto bits_at = [&](double power)
 		{ return cheapest(std::exp2(power), distortions.data(), limits, tried.data()); };
 		for (int i = 0; i < 40; ++i)

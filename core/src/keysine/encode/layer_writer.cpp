@@ -1,4 +1,4 @@
-// Codes parts of a payload of one layer again as several layers.
+// Recodes parts of a payload of one layer as several layers.
 #include "keysine/encode/layer_writer.h"
 
 #include <algorithm>
@@ -11,9 +11,9 @@ using namespace mocpack::keysine;
 namespace
 {
 
-const size_t REFINEMENT_SHARES = 2; // times the symbols of a group that its refinement has at most
+const size_t REFINEMENT_SHARES = 2; // upper limit on symbols of a refinement, over those of its group
 
-// Receives parts of a payload, one after another.
+// Appends parts of a payload to a buffer, and stores their sizes.
 struct PartSink
 {
 	uint8_t* dst;

@@ -1,4 +1,4 @@
-// Chooses the shifts of layers, and codes a payload of one layer again as several.
+// Chooses the shifts of layers, and recodes a payload of one layer as several.
 #include "keysine/encode/layers.h"
 
 #include <algorithm>
@@ -13,9 +13,9 @@ using namespace mocpack::keysine;
 namespace
 {
 
-const int TRIES = 12;			 // until the layers end where they should
-const double END_MARGIN = 0.995; // of the share of the file at which a layer should end
-const double NEAR_END = 0.98;	 // of this share, from which an end is near enough
+const int TRIES = 12;			 // attempts to end layers where they should
+const double END_MARGIN = 0.995; // factor on the share of the file at which a layer should end
+const double NEAR_END = 0.98;	 // factor on that share, from which an end is near enough
 
 // Chooses the shifts of all layers and codes the payload again.
 class LayerSplit
@@ -36,8 +36,8 @@ class LayerSplit
 	}
 
   private:
-	// Layer l of n should end at l / n of the file or just before. The first tries show how far rates are
-	// off.
+	// Chooses the sizes of layers so that layer l of n ends at l / n of the file or just before. The first
+	// attempts show how far the estimated rates are off.
 	bool find_ends(Buffer<uint8_t>* payload)
 	{
 		const size_t wanted = size_t(task_.target.layers);
@@ -59,7 +59,7 @@ class LayerSplit
 			if (!write(none, &made, ends))
 				return false;
 			bool is_near = true;
-			double off = 0; // an end too late is worse than all ends too early
+			double off = 0; // one late end counts more than all early ones
 			for (size_t l = 0; l + 1 < layers_; ++l)
 			{
 				const double goal = double(l + 1) / double(wanted),
@@ -109,12 +109,12 @@ class LayerSplit
 		return true;
 	}
 
-	// Writes the layers, measures what each leaves, and writes that into the head.
+	// Writes the layers, measures the errors of each, and writes these into the head.
 	bool write_with_errors(Buffer<uint8_t>* payload)
 	{
 		mocpack_KeysineError errors[MOCPACK_KEYSINE_MAX_LAYERS] = {};
 		size_t ends[MOCPACK_KEYSINE_MAX_LAYERS];
-		Buffer<uint8_t> made; // not in place: the payload of one layer is read again
+		Buffer<uint8_t> made; // not in place: the second write reads the payload of one layer again
 		if (!write(errors, &made, ends) || !measure_layers(made, errors) || !write(errors, &made, ends))
 			return false;
 		*payload = std::move(made);
@@ -220,7 +220,7 @@ class LayerSplit
 		return !task_.stopped();
 	}
 
-	// What the payload's head says.
+	// Copies the payload's head into a draft.
 	bool copy_head(Draft* draft)
 	{
 		const mocpack_KeysineLayout& l = own_.layout();

@@ -1,5 +1,5 @@
-// Retries of limbs whose hinges cannot take back the errors above them: again with less left to the hinges,
-// in the frames that strain.
+// Codes limbs again whose hinges cannot compensate the errors of their ancestors. In the frames that fail,
+// less error is left to the hinges.
 #include "keysine/encode/block.h"
 
 namespace mocpack
@@ -27,7 +27,7 @@ bool BlockCoder::code_span(const Span& span, const Variant& variant, const Saved
 		set_frame(t, saved->slack[t], saved->price[t]);
 	if (!saved || !span.limb)
 		return tracks_of(span);
-	// the whole block was coded with these shares, and its limbs were relieved then too
+	// when the whole block was coded with this slack and price, its limbs were retried too
 	tracks_left_ = size_t(e_.constants.limb_tries) * plan_.track_count;
 	return tracks_of(span, true) && (!strained() || relieve_limb(span)) && !strained();
 }

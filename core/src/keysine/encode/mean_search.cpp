@@ -1,4 +1,4 @@
-// Encodings by a plain step, and the search for the step whose mean error keeps a bound.
+// Encodes with a plain step, and searches for the step whose mean error keeps a bound.
 #include "keysine/encode/mean_search.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace keysine
 namespace
 {
 
-// A step in meters, and its mean error.
+// A step in meters and its mean error.
 struct Known
 {
 	double step, error;
@@ -47,7 +47,8 @@ bool encode_with(EncodeTask* task, ClipStatistics* statistics, double step, cons
 		   make_draft_of_few_keys(task, request, &draft) && write_and_decode(task, draft, encoding);
 }
 
-// The step whose error is likely to be `aim`, by steps on either side of it; a step of 0 is not known.
+// Returns the step whose error is likely to be `aim`, from a step within the bound and one outside it. A step
+// of 0 is unknown.
 double next_step(const Constants& c, Known inside, Known outside, double aim)
 {
 	if (!(inside.step > 0) || !(outside.step > 0))
@@ -70,9 +71,10 @@ bool encode_step(EncodeTask* task, ClipStatistics* statistics, double step, Enco
 		   encode_with(task, statistics, step, predictors, encoding);
 }
 
-/* The mean error grows about as the step to the power of mean_slope, and between a step that keeps the bound
- * and one that does not, about as the line between. A clip that hardly moves may never come near: there, a
- * coarser step that saves no byte is the last. */
+/* Estimates the next step by two rules. The mean error grows about as the step to the power of mean_slope.
+ * Between a step within the bound and one outside it, log error is about linear in log step. A clip that
+ * hardly moves may never come near the bound. There, the search ends at the first coarser step that saves no
+ * byte. */
 bool encode_within_mean(EncodeTask* task, ClipStatistics* statistics, Encoding* best)
 {
 	const Constants& c = task->constants;
@@ -108,7 +110,8 @@ bool encode_within_mean(EncodeTask* task, ClipStatistics* statistics, Encoding* 
 		}
 		else
 			outside = {step, error};
-		// errors leap by some per cent from step to step: such a neighbor says nothing
+		// errors jump by some percent from step to step, so an outside step must be clearly coarser to be
+		// useful
 		if (inside.step > 0 && outside.step > 0 && c.mean_near * outside.step < inside.step)
 			outside = {0, 0};
 		step = next_step(c, inside, outside, 0.5 * (1 + c.mean_near) * bound);

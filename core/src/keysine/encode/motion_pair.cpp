@@ -1,4 +1,4 @@
-// Source and decoded motion of some frames, joint by joint, as the `keysine` encoder sees them.
+// Fills the source and decoded motion of some frames, joint by joint, for the search of `keysine`.
 #include <cmath>
 
 #include "keysine/encode/encoder.h"
@@ -37,7 +37,8 @@ void lay_out_motion_pair(MotionPair* pair, Arena* arena, const mocpack_KeysineEn
 namespace
 {
 
-// They are looked at many times, by aims and for what is decoded.
+// Computes the source positions of all points of the rig once, because targets and error checks use them
+// often.
 void place_points(const Rig& rig, int32_t joints, MotionPair* pair)
 {
 	for (int32_t i = 0; i < rig.first[joints]; ++i)

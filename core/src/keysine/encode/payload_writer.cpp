@@ -1,4 +1,4 @@
-// The bytes of a payload: head, key segments, groups in layers.
+// Writes the bytes of a payload: head, key segments, groups in layers.
 #include "keysine/encode/payload_writer.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace
 
 const uint32_t GRID_MODE = 1, FIRST_FRAME_ALONE_MODE = 2, THOROUGH_MODE = 4;
 
-// Writes a varint; returns its bytes.
+// Writes a varint and returns its size in bytes.
 size_t put_varint(size_t value, uint8_t* dst)
 {
 	size_t size = 0;
@@ -28,7 +28,7 @@ size_t put_varint(size_t value, uint8_t* dst)
 	return size;
 }
 
-// A head: its size, which counts itself and the checksum, the body, the checksum.
+// Writes a head: its size, including this number and the checksum; the body; the checksum. Returns the size.
 size_t seal_head(const uint8_t* body, size_t body_size, uint8_t* dst)
 {
 	size_t digits = 1;
@@ -80,7 +80,7 @@ bool write_payload(EncodeTask* task, const Draft& draft, const Bytes* parts, siz
 		std::copy(layers.errors, layers.errors + layers.count, fields.errors);
 	Buffer<int32_t> table, predictors;
 	Buffer<uint32_t> sizes;
-	Buffer<Bytes> ordered; // as they stand in the payload
+	Buffer<Bytes> ordered; // in the order of the payload
 	Buffer<uint8_t> shifts, grid_steps, scales, scratch, body, head;
 	const size_t room = 256 + 8 * (PLAN_COLUMNS * joints + part_count + 4 * joints * layers.count +
 								   9 * joints + 4 * draft.predictor_count);

@@ -1,4 +1,4 @@
-// One track in one frame, as the encoder of `keysine` sees it.
+// Computes the target and the point displacements of one track in one frame, and its decoded pose.
 #include "keysine/encode/pose.h"
 
 #include "keysine/decode/curves.h"
@@ -20,7 +20,7 @@ void lay_out_problem(PoseProblem* problem, const mocpack_KeysineEncoder& e, Aren
 namespace
 {
 
-// Extra bounds stand after the points of the rig.
+// Adds the extra bounds after the points of the rig.
 void add_extra_bounds(PoseProblem* problem, int32_t first, int32_t count)
 {
 	const ExtraBound* extra_bounds = problem->extra_bounds;

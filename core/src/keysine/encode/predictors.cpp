@@ -1,4 +1,4 @@
-// Which channels predict which: the list of predictors that a head holds.
+// Chooses which channels predict which: the list of predictors in a head.
 #include "keysine/encode/predictors.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace
 const size_t PREDICTOR_BANDS = FAST_BAND + 1;
 const int32_t MAX_PACE = 255;
 const double SIXTEENTHS = 16;
-const size_t MAX_SOURCES = 8; // whose saving is computed exactly, per band
+const size_t MAX_SOURCES = 8; // sources per band whose saving is computed exactly
 
 struct Candidate
 {
@@ -26,7 +26,7 @@ struct Candidate
 	double factor;
 };
 
-// Sums by band of weights times a times b: weights[band] is zero outside the band.
+// Computes the sum of weights * a * b for each band. weights[band] is zero outside the band.
 MOCPACK_SIMD_CLONES void weighted_products(const double* const* weights, const double* a, const double* b,
 										   size_t count, double* sums)
 {
@@ -45,7 +45,7 @@ MOCPACK_SIMD_CLONES void weighted_products(const double* const* weights, const d
 	}
 }
 
-// Half the sum of the logarithms of y² + floor: one logarithm for eight numbers.
+// Returns half the sum of log2(y² + floor). Takes one logarithm for eight numbers, to save time.
 MOCPACK_SIMD_CLONES double bits_of(const double* y, size_t count, double floor)
 {
 	double bits = 0;
@@ -103,7 +103,7 @@ class PredictorSearch
 	}
 
   private:
-	// The median of the steps, 0 where there are none.
+	// Finds the median of the steps, 0 if there are none.
 	bool usual_step(double* usual)
 	{
 		const size_t count = seen_.channel_count * frames_;
@@ -126,7 +126,7 @@ class PredictorSearch
 		return true;
 	}
 
-	// Keeps the frames whose coefficients are not the mean, in usual steps.
+	// Copies the coefficients, in units of the usual step. Skips frames that have none (pace 0).
 	bool scale_rows(double usual)
 	{
 		const size_t channels = seen_.channel_count;
@@ -159,7 +159,7 @@ class PredictorSearch
 		return true;
 	}
 
-	// A channel's weights: each frequency counts by how little energy it has.
+	// Sets a channel's weights: the less energy a frequency has, the more it counts.
 	void set_weights(const double* y)
 	{
 		double energies[MAX_PACE + 1] = {}, counts[MAX_PACE + 1] = {};
@@ -172,7 +172,7 @@ class PredictorSearch
 				weights_[b * count_ + t] = bands_[b * count_ + t] * energies[paces_[t]];
 	}
 
-	// Adds the predictors of a channel, each of which saves at least so many bits.
+	// Adds the predictors of a channel. Each saves at least least_ bits.
 	void predict(size_t channel, size_t sources, Predictors* predictors)
 	{
 		const double* y = wanted_.data() + channel * count_;
@@ -208,8 +208,8 @@ class PredictorSearch
 		}
 	}
 
-	// The sources in a band whose best factors explain most of the energy; a factor of 0 for those that
-	// cannot be.
+	// The sources in a band whose best factors explain most of the energy. A factor that is out of range
+	// becomes 0.
 	struct Nearest
 	{
 		Candidate found[MAX_SOURCES];
@@ -257,8 +257,8 @@ class PredictorSearch
 	EncodeTask& task_;
 	const Constants& c_;
 	const Observation& seen_;
-	size_t frames_, count_ = 0;		  // seen, and of those, not the mean
-	double least_;					  // bits that a predictor saves
+	size_t frames_, count_ = 0;		  // observed frames, and those with coefficients
+	double least_;					  // bits that a predictor must save
 	Buffer<double> wanted_, decoded_; // (C, count)
 	Buffer<double> bands_, weights_;  // (4, count)
 	Buffer<double> residuals_;		  // (3, count)

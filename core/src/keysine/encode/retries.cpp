@@ -1,4 +1,4 @@
-// What an encode is repeated with against artifacts.
+// Chooses how an encoding that has artifacts is repeated.
 #include "keysine/encode/retries.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What a rotation moves: the points whose displacement the encoder of `keysine` has to bound.
+// Finds the points that each joint moves, whose displacement the encoder of `keysine` bounds.
 #include "keysine/encode/rig.h"
 
 #include <cmath>
@@ -11,14 +11,15 @@ namespace keysine
 namespace
 {
 
-// Whether a joint turns or slides by itself; one that moves freely turns too.
+// Returns whether a joint rotates, or slides along hinges. A freely moving joint without hinges also rotates
+// if an ancestor does.
 bool turns(const Plan& plan, size_t joint)
 {
 	const int32_t* row = plan.table + PLAN_COLUMNS * joint;
 	return row[ROTATION_KIND] >= VECTOR_ROTATION || row[TRANSLATION_KIND] == SLIDING_TRANSLATION;
 }
 
-// Visits every point with the joint that carries it; joints that nothing turns carry none.
+// Visits every point with the joint that carries it. Skips points that no joint carries.
 template <typename Visit>
 void visit_points(const Plan& plan, const double* allowance, double most, double shell, const double* shares,
 				  Visit visit)
@@ -62,7 +63,8 @@ void visit_points(const Plan& plan, const double* allowance, double most, double
 namespace
 {
 
-// The share of a joint's origin: all that hangs on a joint moves with it.
+// Returns the share of the allowance that a joint's origin gets. Its error moves all descendants, so the
+// smallest share among them applies.
 double origin_share(const double* shares, const mocpack_KeysineJointLimits* limits, size_t joint)
 {
 	double share = shares ? shares[joint] : 1.0;
@@ -112,7 +114,7 @@ void build_rig(Rig* rig, Arena* arena, const Plan& plan, const mocpack_KeysineSe
 		rig->allowance[j] = bound * (share < settings.max_origin_share ? share : settings.max_origin_share) *
 							origin_share(rig->shares, limits, j);
 	}
-	// what hangs from a joint can be no nearer to its place than fine steps and the joint's own origin let it
+	// an origin gets at most the allowances of its descendants' origins, because its error moves them
 	for (size_t j = joints; j-- > 1;)
 	{
 		double* above = rig->allowance + plan.skeleton->parents[j];

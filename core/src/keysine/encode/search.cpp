@@ -1,4 +1,4 @@
-// Quantization that knows the bound: rounding, repair of what leaves its allowance, descent in bits.
+// Quantizes one track within its bound: rounding, repair of points outside their allowances, descent in bits.
 #include "keysine/encode/search.h"
 
 #include <cmath>
@@ -47,13 +47,13 @@ class Block
 		values_ = reinterpret_cast<int32_t*>(at);
 	}
 
-	// Rounds, then repairs and descends; `best` is the cost to beat.
-	// is_only: nothing is compared with it, if nothing is outside.
+	// Rounds, then repairs and descends. `best` is the cost to beat. is_only: the cost is compared with no
+	// other if no point is outside, so it need not be computed.
 	SearchResult solve(int32_t step, float size, float best, bool is_only)
 	{
 		size_ = size;
 		round();
-		// what only rounding is asked of needs no more, if nothing is outside
+		// without sweeps, rounding is enough if no point is outside
 		float outside = worst();
 		bool changes_follow = s_.sweeps || (s_.excess_penalty > 0 && outside > 1.0f);
 		if (!changes_follow && is_only)
@@ -76,7 +76,7 @@ class Block
 		return {price_ + all_bits(), worst(), step};
 	}
 
-	// What costs more is not searched further, where the best so far costs this.
+	// Returns the cost above which the search gives up, if the best cost so far is `best`.
 	float hopeless(float best) const
 	{
 		return float(c_.hopeless_ratio) * best + float(c_.hopeless_bits);
@@ -87,7 +87,7 @@ class Block
 		return values_;
 	}
 
-	// Of the displacements alone.
+	// Returns the price of the displacements alone, without bits.
 	float displacement_price() const
 	{
 		return price_;
@@ -102,13 +102,13 @@ class Block
 	}
 
   private:
-	// A channel's coefficients as its coder sees them.
+	// A channel's coefficients with the contexts and symbols that the entropy coder uses for them.
 	struct Row
 	{
 		LevelPredictor near;
 		int32_t reach;
 		bool zeros_known;
-		float zeros[MAX_BLOCK_FRAMES + 1]; // bits of zeros before each, where nothing is near
+		float zeros[MAX_BLOCK_FRAMES + 1]; // bits of all zeros before each coefficient, in a row of zeros
 		const float* reach_bits;
 		uint8_t levels[MAX_BLOCK_FRAMES + 3 * MARGIN], symbols[MAX_BLOCK_FRAMES], changed[MAX_BLOCK_FRAMES];
 
@@ -129,11 +129,11 @@ class Block
 		for (int32_t c = 0; c < p_.channels; ++c)
 			if (round_channel(c))
 				add_wave(gap_, moves(c), pull_, size_, p_.stride, p_.points);
-		// only now: before rounding the displacements are large, and their squares would lose digits
+		// only now: before rounding, displacements are large, and their squares would lose precision
 		multiply_rows(gap_, gap_, p_.stride, p_.points, squares_.now);
 	}
 
-	// The products that changes are weighed by.
+	// Computes the products that give the prices of changes.
 	void multiply()
 	{
 		for (int32_t c = 0; c < p_.channels; ++c)
@@ -144,11 +144,11 @@ class Block
 		multiplied_ = true;
 	}
 
-	// Leaves the series of what it rounds to in pull_; false if that is nothing.
+	// Rounds the coefficients of a channel and leaves their series in pull_. Returns false if all are zero.
 	bool round_channel(int32_t c)
 	{
 		bool any = false;
-		// most round to nothing, which needs no division: with a margin, since that would round otherwise
+		// most coefficients round to zero, which needs no division; the margin allows for its rounding error
 		const float nothing = 0.999f * (1.0f - s_.rounding) * size_;
 		std::memset(pull_, 0, sizeof(float) * size_t(p_.stride));
 		for (int32_t k = 0; k < p_.n; ++k)
@@ -207,8 +207,8 @@ class Block
 						s_.squared_penalty);
 	}
 
-	// What predicts the rows at a step, and the rows as they are rounded; beyond their reaches only if they
-	// may grow.
+	// Sets the contexts and symbols of the rounded rows at a step. Computes contexts beyond their reaches
+	// only if rows can grow.
 	void begin(int32_t step, bool grows)
 	{
 		for (int32_t c = 0; c < p_.channels; ++c)
@@ -229,7 +229,8 @@ class Block
 		predict_level();
 	}
 
-	// Sums by the rows as they are: channels look at those before them.
+	// Updates the sums that select tables from the current rows. A channel's contexts include the channels
+	// before it.
 	void predict_level(int32_t from = 0)
 	{
 		for (int32_t c = from; c < p_.channels; ++c)
@@ -243,7 +244,8 @@ class Block
 		}
 	}
 
-	// Bits of the zeros from one coefficient up to another, where nothing is near.
+	// Returns the bits of zeros from one coefficient up to another, if the coefficients just before them are
+	// zero too.
 	float zeros(int32_t c, int32_t from, int32_t to)
 	{
 		Row& row = rows_[c];
@@ -263,7 +265,7 @@ class Block
 		rows_[c].symbols[k] = uint8_t(symbol), rows_[c].own()[k + 1] = level_of(symbol);
 	}
 
-	// Bits of a coefficient that is within the reach of its row.
+	// Returns the bits of a coefficient within the reach of its row, plus its penalty for jitter.
 	float bits_at(int32_t c, int32_t k) const
 	{
 		const Row& row = rows_[c];
@@ -277,7 +279,7 @@ class Block
 		return added > 0 ? bits + s_.jitter_penalty * added : bits;
 	}
 
-	// Bits of the coefficients from `from` up to `to`, as far as the row reaches.
+	// Returns the bits of coefficients `from` up to `to`, as far as the row reaches.
 	float bits_of(int32_t c, int32_t from, int32_t to) const
 	{
 		float sum = 0;
@@ -286,7 +288,8 @@ class Block
 		return sum;
 	}
 
-	// The same, and bits of the reach; those within the gap are zeros far from all that are not.
+	// Returns the same plus the bits of the reach. All coefficients in the gap are zeros, far from any
+	// nonzero one.
 	float bits_with_reach(int32_t c, int32_t from, int32_t to, int32_t gap_from, int32_t gap_to)
 	{
 		float sum = rows_[c].reach_bits[reach_symbol(rows_[c].reach)];
@@ -295,14 +298,14 @@ class Block
 		return sum + bits_of(c, from, gap_from) + zeros(c, gap_from, gap_to) + bits_of(c, gap_to, to);
 	}
 
-	// Bits of a coefficient and of those whose contexts it is in.
+	// Returns the bits of a coefficient and of those whose contexts include it.
 	float bits_around(int32_t c, int32_t k) const
 	{
 		return bits_of(c, k, k + 4);
 	}
 
-	// What a change costs, with the contexts of those after it in the row, and with its reach; `now`: what is
-	// around.
+	// Returns how many bits a change adds: in the coefficient, in later ones whose contexts include it, and
+	// in the reach. now: bits_around before the change.
 	float bits_of_change(int32_t c, int32_t k, int32_t units)
 	{
 		return bits_of_change(c, k, units, bits_around(c, k));
@@ -351,7 +354,8 @@ class Block
 				rows_[d].changed[near] = 1;
 	}
 
-	// While a point is outside, makes the change of one unit that buys most; returns the number of changes.
+	// While a point is outside, makes the change of one unit with the largest gain. Returns the number of
+	// changes.
 	int32_t repair()
 	{
 		int32_t change_count = 0;
@@ -377,8 +381,8 @@ class Block
 		return change_count;
 	}
 
-	// The changes of one unit that promise most, best first: of those with the steepest slopes, the ones that
-	// gain most once their bits are paid.
+	// Finds the most promising changes of one unit, best first. Among the changes with the steepest slopes,
+	// takes those that gain most after the cost of their bits. Returns their number.
 	int32_t screen(int32_t* channel, int32_t* frequency)
 	{
 		Candidate steepest[MAX_STEEPEST], best[MAX_CANDIDATES];
@@ -402,7 +406,7 @@ class Block
 		return found;
 	}
 
-	// Keeps a candidate that gains something among the best so far, best first.
+	// A change and its gain. insert() adds it to the best ones, best first, if it gains anything.
 	struct Candidate
 	{
 		float gain;
@@ -418,8 +422,9 @@ class Block
 		kept[at] = one;
 	}
 
-	// The gradient of the excess by all coefficients of a channel (stride). Points are outside in few frames,
-	// and frame t of all waves is wave t itself, since sin(π (k + 1) (t + 1) / N) is the same both ways.
+	// Computes the gradient of the excess penalty by all coefficients of a channel (stride). Sums over
+	// frames, since points are outside in few of them. Frame t of all waves is wave t, because sin(π (k + 1)
+	// (t + 1) / N) is symmetric in k and t.
 	void find_slopes(int32_t c, float* slopes)
 	{
 		pull_of(squares_.now, along(c), p_.stride, p_.points, pull_);
@@ -429,7 +434,8 @@ class Block
 				add_row(slopes, sine(t), 2.0f * s_.excess_penalty * pull_[t], p_.stride);
 	}
 
-	// Tries zero, one less and one more for each coefficient, from high frequencies to low.
+	// Tries zero, one less and one more for each nonzero coefficient, from high frequencies to low. Returns
+	// the number of changes.
 	int32_t descend()
 	{
 		int32_t changes = 0;
@@ -468,7 +474,7 @@ class Block
 	const mocpack_KeysineSettings& s_;
 	const Constants& c_;
 	const int32_t candidates_, steepest_, around_;
-	bool multiplied_ = false; // moves with each other, which stay the same
+	bool multiplied_ = false; // whether products of moves, which never change, are computed
 	float size_ = 1, price_ = 0;
 	int32_t step_ = 0;
 	bool grows_ = true;
@@ -501,7 +507,7 @@ void fill_bits(Bits* bits)
 
 size_t search_scratch(int32_t stride, int32_t channels, int32_t points)
 {
-	// displacements, squares, products with moves, and moves with each other; pull, slopes and values
+	// displacements, squares, their products with moves, products of moves; pull, slopes and values
 	int32_t cells = points * (4 + channels + channels * (channels + 1) / 2);
 	return sizeof(float) * size_t(stride) * size_t(cells + 1 + 2 * channels) + 64;
 }

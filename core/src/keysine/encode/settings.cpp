@@ -1,4 +1,4 @@
-// How hard the encoder searches, and what bits and errors cost it, for each kind of target.
+// Sets how long the encoder searches, and the prices of bits and errors, for each kind of target.
 #include "keysine/encode/settings.h"
 
 #include <algorithm>
@@ -41,7 +41,7 @@ mocpack_KeysineSettings bounded_settings(const EncodeTask& task, int effort, dou
 	s.max_angle = (1 - c.rounding_margin) * max_angle;
 	s.world_angle = strictness.world_share * task.joint_bounds.least_angle(max_angle);
 	s.excess_penalty = float(c.excess_penalty);
-	// an even error is worth more, the tighter the bound
+	// the tighter the bound, the more it pays to distribute errors evenly
 	s.quartic_penalty =
 		float(c.quartic_penalty * std::pow(std::min(1.0, c.quartic_bound / bound), c.quartic_exponent) *
 			  (hinged ? c.hinge_quartic : 1.0));
@@ -50,14 +50,14 @@ mocpack_KeysineSettings bounded_settings(const EncodeTask& task, int effort, dou
 	s.jitter_from = float(std::min(1.0, 2 * JITTER_HERTZ / task.clip.frame_rate));
 	s.sweeps = effort * int32_t(c.sweeps);
 	s.repairs = int32_t(c.repairs);
-	// each effort tries one coarser step more, and two finer ones
+	// each effort tries one more coarser step and two more finer steps than the one below
 	s.coarsest_step = int32_t(c.first_step) - effort;
 	s.finest_step = int32_t(c.first_step) + 2 * effort;
 	s.greedy = 1;
 	s.split_tries = effort ? int32_t(c.split_tries) : 0;
 	s.weight_tries = effort ? int32_t(c.weight_tries[effort - 1]) : 0;
 	s.thorough = effort == MOCPACK_KEYSINE_BEST;
-	// where a group has few bytes, or hinges, sketches do not tell how to split it
+	// if groups have few bytes or hinges, sketches do not show how to split them best
 	const bool sketches_tell = bound <= c.loose_bound && !hinged;
 	s.exhaustive = s.thorough || (!sketches_tell && s.split_tries > 0);
 	s.beam_width = 1;
@@ -79,7 +79,7 @@ mocpack_KeysineSettings free_settings(const EncodeTask& task, int effort, double
 	const Constants& c = task.constants;
 	mocpack_KeysineSettings s = bounded_settings(task, effort, step, 1.0, USUAL_STRICTNESS);
 	const bool searches = s.sweeps > 0;
-	// origins weigh by their descendants, bone ends less
+	// the weight of an origin grows with its descendants; bone ends have less weight
 	s.bound = std::sqrt(c.free_origin_weight) * step;
 	s.origin_share = std::sqrt(1 / c.free_origin_weight);
 	s.origin_falloff = c.free_falloff;
@@ -90,9 +90,9 @@ mocpack_KeysineSettings free_settings(const EncodeTask& task, int effort, double
 	s.squared_penalty = float(c.free_penalty);
 	s.rounding = float(c.free_rounding);
 	s.repairs = 0;
-	s.sweeps *= 2; // nothing is repaired, so that descent finds more
+	s.sweeps *= 2; // without repair, more descent pays off
 	s.greedy = !searches;
-	s.exhaustive = s.split_tries > 0; // sketches without a bound tell little
+	s.exhaustive = s.split_tries > 0; // without a bound, sketches say little
 	s.coarsest_step = int32_t(c.free_range[0]), s.finest_step = int32_t(c.free_range[1]);
 	s.max_angle = s.world_angle = 0;
 	return s;
@@ -100,7 +100,7 @@ mocpack_KeysineSettings free_settings(const EncodeTask& task, int effort, double
 
 int32_t free_key_step(const EncodeTask& task, double step)
 {
-	// the step's half where it is fine; four times the step, the keys' is half as large beside it
+	// half of the step up to free_key_unit; above, one index (half an octave) finer per factor of four
 	const double finer = std::nearbyint(0.5 * std::log2(step / task.constants.free_key_unit));
 	return UNIT_STEP + 2 + int32_t(std::min(std::max(finer, 0.0), 3.0));
 }

@@ -1,4 +1,5 @@
-// The tracks of a skeleton as limbs and what is between them: what can be searched one after another.
+// Divides the tracks of a skeleton into limbs and the spans between them, which can be searched one after
+// another.
 #include "keysine/encode/spans.h"
 
 namespace mocpack
@@ -16,7 +17,8 @@ size_t end_of_tracks(const Plan& plan, size_t first, int32_t joint)
 	return first;
 }
 
-// Of each joint how many moving things hang on it, more than one if anything branches below it (J).
+// Counts the children of each joint whose subtrees have tracks (J). A child with several branches counts
+// twice, so the count exceeds 1 if anything below the joint branches.
 void count_branches(const Plan& plan, int32_t* branches)
 {
 	const mocpack_Skeleton& skeleton = *plan.skeleton;
@@ -47,7 +49,7 @@ size_t find_spans(const Plan& plan, Span* spans, int32_t* branches)
 		const Span* last = count ? spans + count - 1 : nullptr;
 		bool inside = last && last->limb && parent >= last->first_joint,
 			 limb = parent >= 0 && branches[j] <= 1 && branches[parent] > 1;
-		// nothing branches, or this belongs to a limb that another stands after
+		// nothing branches, or this joint continues a limb that another span has interrupted
 		if (!inside && !limb && parent >= 0 && branches[parent] <= 1)
 		{
 			spans[0] = whole_span(plan);

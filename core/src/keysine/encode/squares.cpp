@@ -1,4 +1,4 @@
-// Squared displacements of points over time: the loops that the search spends its time in.
+// The inner loops of the search: squared displacements of points over time.
 #include "keysine/encode/squares.h"
 
 #include "common/simd_clones.h"
@@ -14,7 +14,7 @@ namespace
 
 const int LANES = 8;
 
-// Eight numbers side by side; compilers do not find this by themselves where there is a choice or a sum.
+// Vectors of eight floats, because compilers do not vectorize loops with a choice or a sum by themselves.
 #if MOCPACK_VECTOR_TYPES
 typedef float Eight __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 

@@ -1,4 +1,4 @@
-// What all parts of one encode share.
+// Progress, cancellation and hinge angles, which all parts of one encode share.
 #include "keysine/encode/task.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// The closed loop of `keysine`: where a track should go in a frame, given what was decoded above it.
+// Computes the target of a track in a frame, given its decoded ancestors (closed loop).
 #include "keysine/encode/track_target.h"
 
 #include <cmath>
@@ -24,7 +24,7 @@ Quat parent_rotation(const Plan& plan, const MotionPair& pair, int32_t joint, in
 	return parent < 0 ? IDENTITY : pair.decoded_rotation[pair.at(parent, t)];
 }
 
-// What follows computes with double, or with lanes of frames.
+// The functions below compute with double, or with lanes of frames.
 double root_of(double a)
 {
 	return std::sqrt(a);
@@ -34,7 +34,7 @@ Lanes root_of(Lanes a)
 	return square_root(a);
 }
 
-// Two, with the sign of a number.
+// Returns 2 with the sign of a number.
 double signed_two(double a)
 {
 	return a < 0 ? -2.0 : 2.0;
@@ -65,27 +65,27 @@ template <typename N> Vec3Of<N> solve(const double* m, Vec3Of<N> r)
 	Vec3 a = {m[0], m[1], m[2]}, b = {m[3], m[4], m[5]}, c = {m[6], m[7], m[8]};
 	Vec3 bc = cross(b, c), ca = cross(c, a), ab = cross(a, b);
 	N scale = N{} + 1.0 / dot(a, bc);
-	// rows are columns, so Cramer's rule is a sum of cross products
+	// the matrix is symmetric, so Cramer's rule is a sum of cross products
 	return scale * (r.x * all_lanes<N>(bc) + r.y * all_lanes<N>(ca) + r.z * all_lanes<N>(ab));
 }
 
-// A turn by a small vector, exact to its second power: what it is found by is no better.
+// Returns a rotation by a small vector, exact to second order, like the equations that give the vector.
 template <typename N> QuatOf<N> about(Vec3Of<N> v)
 {
 	N scale = (N{} + 1.0) / root_of(dot(v, v) + 4.0);
 	return {scale * v.x, scale * v.y, scale * v.z, 2.0 * scale};
 }
 
-// The turn between two rotations that are near one another, as exact.
+// Returns the world rotation vector between two rotations that are near one another, exact to second order.
 template <typename N> Vec3Of<N> small_turn(QuatOf<N> from, QuatOf<N> to)
 {
 	QuatOf<N> q = multiply(to, conjugate(from));
 	return signed_two(q.w) * Vec3Of<N>{q.x, q.y, q.z};
 }
 
-// The turn after which the points lie nearest to their places, around the decoded origin; not all the way,
-// since what is taken back is noise that costs bits. Solved in the joint's frame, where the points stand
-// still.
+// Returns the world rotation that brings the points nearest to their source positions, around the decoded
+// origin. The inertia keeps it near `faithful`, because a compensated error is noise that costs bits. Solves
+// in the joint's frame, where the points are constant.
 template <typename N>
 QuatOf<N> compensated(const Rig& rig, const MotionPair& pair, int32_t joint, int32_t t, QuatOf<N> faithful,
 					  double inertia)
@@ -104,7 +104,8 @@ QuatOf<N> compensated(const Rig& rig, const MotionPair& pair, int32_t joint, int
 	return multiply(world, about(solve(m, r)));
 }
 
-// The channels of a track with three axes where its joint stands, below a joint that stands at `above`.
+// Sets the channels of a track with three axes, and the rotations by their units, at aim->world. above: world
+// rotation of the parent.
 template <typename N>
 void set_vector_channels(const Track& track, const double* inverse_axes, QuatOf<N> above,
 						 TrackTargetOf<N>* aim)
@@ -126,7 +127,7 @@ void set_vector_channels(const Track& track, const double* inverse_axes, QuatOf<
 	}
 }
 
-// The rotation on the way from one to another that is at most so many radians from the first.
+// Returns the rotation on the path from one to another that is at most `most` radians from the first.
 Quat near(Quat from, Quat to, double most)
 {
 	Vec3 turn = turn_between(from, to);
@@ -149,7 +150,7 @@ Quat hinge_turn(const Track& track, int32_t c, double channel)
 	return exponential((track.held(c, channel) + track.angles[c] / unit) * axis);
 }
 
-// World and turns of a hinge where its channels are.
+// Sets the world rotation of a hinge, and the rotations by units of its channels, from the channels.
 void stand(const Track& track, Quat base, TrackTarget* aim)
 {
 	aim->world = base;
@@ -161,7 +162,7 @@ void stand(const Track& track, Quat base, TrackTarget* aim)
 	}
 }
 
-// Sums of squares that are linear in one or two numbers, and where the whole is least.
+// A sum of squares of linear functions of one or two numbers, and its minimum.
 struct Squares
 {
 	int32_t count;
@@ -185,7 +186,8 @@ struct Squares
 	}
 };
 
-// What remains below a hinge at its true angles, and what is paid to turn it away from them.
+// Returns the error that remains below a hinge around its true angles, plus the price of turning away from
+// them.
 Squares remaining(const Track& track, const MotionPair& pair, int32_t t, const TrackTarget& aim, double price)
 {
 	size_t at = pair.at(track.joint, t);
@@ -201,7 +203,7 @@ Squares remaining(const Track& track, const MotionPair& pair, int32_t t, const T
 	return squares;
 }
 
-// Of the turns about its axes, those after which least remains once the joints below have done theirs.
+// Returns the hinge angles that leave the least error after the descendants have compensated what they can.
 TrackTarget target_hinge(const Plan& plan, const Rig& rig, const Track& track, const MotionPair& pair,
 						 int32_t t, bool compensate, const Leeway& leeway)
 {
@@ -226,7 +228,8 @@ TrackTarget target_hinge(const Plan& plan, const Rig& rig, const Track& track, c
 	return aim;
 }
 
-// The turn of a joint with three axes after which least remains once the hinges below have done theirs.
+// Returns the world rotation of a joint with three axes that leaves the least error after the hinges below
+// have compensated what they can.
 Quat above_hinges(const MotionPair& pair, int32_t joint, int32_t t, Quat faithful, double price)
 {
 	size_t at = pair.at(joint, t);
@@ -241,7 +244,8 @@ Quat above_hinges(const MotionPair& pair, int32_t joint, int32_t t, Quat faithfu
 	return multiply(exponential(solve(m, r)), faithful);
 }
 
-// Of the ways along its axes, those that come nearest: true ones, and what takes back the errors above.
+// Finds the slider positions that leave the least error: the true ones, plus a change that compensates errors
+// of the ancestors.
 void target_slider(const Plan& plan, const Track& track, const MotionPair& pair, int32_t t, double* channels)
 {
 	size_t at = pair.at(track.joint, t);

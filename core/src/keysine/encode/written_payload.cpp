@@ -1,4 +1,5 @@
-// A payload that the encoder has just written, decoded by the format's own decoder and measured.
+// Decodes a payload that the encoder has just written, with the format's own decoder, and measures its
+// errors.
 #include "keysine/encode/written_payload.h"
 
 #include <algorithm>
@@ -18,10 +19,10 @@ namespace keysine
 namespace
 {
 
-const double UNIT_TOLERANCE = 1e-3; // of a quaternion's length
+const double UNIT_TOLERANCE = 1e-3; // deviation of a quaternion's length from 1
 const double MAX_DISTANCE = 2e7;	// meters, of decoded translations
 
-// False for what is not finite, too.
+// Returns whether all translations are finite and below MAX_DISTANCE.
 bool are_near(const Buffer<double>& translations)
 {
 	for (size_t i = 0; i < translations.size(); ++i)
@@ -96,7 +97,7 @@ bool WrittenPayload::decode_keys(EncodeTask* task, size_t layers)
 			}
 			if (status != MOCPACK_OK)
 				task->stop(MOCPACK_CORRUPT);
-			// the last key is the next segment's to write, where there is one
+			// the next segment, if there is one, writes the last key
 			std::copy_n(keys, (i + 1 < count ? own - 1 : own) * channels, keys_.data() + first * channels);
 		});
 	return !task->stopped();
@@ -174,7 +175,8 @@ double largest_error(EncodeTask* task, size_t first, const DecodedMotion& decode
 namespace
 {
 
-// The largest errors (J) of the angles of joints: of their hinges, or of the local rotation of other joints.
+// Finds the largest angle error of each joint (J), in radians: of its hinges, or of its local rotation if it
+// has none.
 bool largest_angles(EncodeTask* task, const DecodedMotion& decoded, Buffer<double>* largest)
 {
 	const mocpack_Skeleton& s = task->skeleton;
