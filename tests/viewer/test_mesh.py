@@ -81,10 +81,8 @@ def test_a_glb_alone_is_shown_with_its_mesh_and_m_shows_its_bones(chromium):
         button.click()
         tab.evaluate(f"mocpack.show({FRAME})")
         again = still_picture(tab)
-    is_same = (
-        bones == dressed,
-        again == dressed,
-    )  # a difference of two pictures takes minutes to print
+    # pytest would take minutes to print the difference of two pictures
+    is_same = (bones == dressed, again == dressed)
     assert is_same == (False, True)
 
 
