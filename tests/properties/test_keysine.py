@@ -61,8 +61,9 @@ def test_the_bounds_of_single_joints_hold_for_any_motion(clip, data, mode):
     try:
         decoded = codec.decode(codec.encode(clip), clip.header)
     except BoundError:
-        # a bound on angles and one on positions cannot both hold far from the source's rotations
-        assert angles is not None
+        # a bound on angles and one on positions cannot both hold far from the source's rotations;
+        # the numbers of a grid end before a bound as tight as this, kilometers from the origin
+        assert angles is not None or (mode == "grid" and min(errors) < 2e-5)
         return
     assert (measure_error(clip, decoded).joints <= errors).all()
     if angles is not None:

@@ -109,15 +109,28 @@ class LayerSplit
 		return true;
 	}
 
-	// Writes the layers, measures the errors of each, and writes these into the head.
+	// Writes the layers, measures the errors of each, and writes these into the head. Drops first layers with
+	// errors that the head cannot state.
 	bool write_with_errors(Buffer<uint8_t>* payload)
 	{
-		mocpack_KeysineError errors[MOCPACK_KEYSINE_MAX_LAYERS] = {};
-		size_t ends[MOCPACK_KEYSINE_MAX_LAYERS];
-		Buffer<uint8_t> made; // not in place: the second write reads the payload of one layer again
-		if (!write(errors, &made, ends) || !measure_layers(made, errors) || !write(errors, &made, ends))
-			return false;
-		*payload = std::move(made);
+		const size_t width = 2 * tracks_;
+		for (; layers_ > 1; --layers_)
+		{
+			mocpack_KeysineError errors[MOCPACK_KEYSINE_MAX_LAYERS] = {};
+			size_t ends[MOCPACK_KEYSINE_MAX_LAYERS];
+			Buffer<uint8_t> made; // not in place: the second write reads the payload of one layer again
+			double largest;
+			if (!write(errors, &made, ends) || !measure_layers(made, errors, &largest))
+				return false;
+			if (largest <= max_layer_error(own_.fields().unit))
+			{
+				if (!write(errors, &made, ends))
+					return false;
+				*payload = std::move(made);
+				return true;
+			}
+			std::copy(shifts_.data() + width, shifts_.data() + (layers_ - 1) * width, shifts_.data());
+		}
 		return true;
 	}
 
@@ -203,9 +216,10 @@ class LayerSplit
 		return true;
 	}
 
-	bool measure_layers(const Buffer<uint8_t>& made, mocpack_KeysineError* errors)
+	bool measure_layers(const Buffer<uint8_t>& made, mocpack_KeysineError* errors, double* largest)
 	{
 		WrittenPayload layered;
+		*largest = 0;
 		if (!layered.open(&task_, made.data(), made.size()))
 			return false;
 		for (size_t l = 0; l < layers_; ++l)
@@ -216,6 +230,7 @@ class LayerSplit
 			const mocpack_ClipErrors found = clip_errors(&task_, 0, motion);
 			errors[l] = {layer_error_statement(own_.fields().unit, found.promised_max),
 						 layer_error_statement(own_.fields().unit, found.joint_mean)};
+			*largest = std::max(*largest, found.promised_max);
 		}
 		return !task_.stopped();
 	}

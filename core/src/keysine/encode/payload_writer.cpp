@@ -55,6 +55,11 @@ uint8_t layer_error_statement(double unit, double error)
 	return uint8_t(std::min(std::max(number, 0.0), 255.0));
 }
 
+double max_layer_error(double unit)
+{
+	return unit * std::pow(2.0, (255 - 64) / 8.0);
+}
+
 bool write_payload(EncodeTask* task, const Draft& draft, const Bytes* parts, size_t given, uint8_t keys_error,
 				   const LayerStatements& layers, Buffer<uint8_t>* payload)
 {

@@ -20,6 +20,8 @@ const LayerStatements ONE_LAYER = {1, nullptr, 0, nullptr};
 // Return the numbers with which a head states the error of keys alone, and errors of layers, rounded up.
 uint8_t error_statement(double unit, double error);
 uint8_t layer_error_statement(double unit, double error);
+// Returns the largest error of a layer that a head can state, in meters.
+double max_layer_error(double unit);
 
 // Writes a payload: a draft's head, then the first `given` parts. Other parts have no bytes. keys_error:
 // statement of the error of the keys alone.

@@ -98,6 +98,22 @@ def test_a_layer_that_would_change_nothing_is_left_out():
     assert 1 <= head_of(most.encode(clip), clip.header).layer_count < 16
 
 
+def test_a_layer_with_an_error_that_the_head_cannot_state_is_left_out():
+    clip = hard_clips()["every joint translates"].frames(0, 20)
+    places = 3000 * np.random.default_rng(1).standard_normal(clip.translations.shape)
+    far = mocpack.Clip(clip.header, clip.rotations, places)
+    assert Keysine(max_error=2e-4, effort="fast", layers=2).encode(far) == Keysine(
+        max_error=2e-4, effort="fast"
+    ).encode(far)
+    codec = Keysine(max_error=2e-4, effort="fast", layers=4)
+    payload = codec.encode(far)
+    layers = codec.open(payload, far.header).layout().layers
+    assert 1 < len(layers) < 4
+    for layer in layers:
+        partial = codec.open(payload[: layer.end], far.header).partial()
+        assert measure_error(far, partial).max <= layer.max_error
+
+
 def test_layers_add_up_to_the_motion_of_one():
     clip = jump(2.0)
     one = replace(LAYERED, layers=1)
