@@ -49,8 +49,8 @@ def ends(motion):
 def bones(tab, layers):
     """Show a time when it has this many layers; return the positions of the character's bones."""
     until(tab, "!document.getElementById('facts').textContent.startsWith('loading')")
-    tab.evaluate(f"example.show({TIME})")
-    until(tab, f"example.state().layers === {layers}")
+    # like a page that plays, ask again and again: a request that failed is repeated only then
+    until(tab, f"(example.show({TIME}), example.state().layers === {layers})")
     places = tab.evaluate(f"example.show({TIME})")
     return np.array([places[name] for name in sorted(places)])
 
