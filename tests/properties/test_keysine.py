@@ -62,8 +62,9 @@ def test_the_bounds_of_single_joints_hold_for_any_motion(clip, data, mode):
         decoded = codec.decode(codec.encode(clip), clip.header)
     except BoundError:
         # a bound on angles and one on positions cannot both hold far from the source's rotations;
-        # the numbers of a grid end before a bound as tight as this, kilometers from the origin
-        assert angles is not None or (mode == "grid" and min(errors) < 2e-5)
+        # micrometers are too fine for steps of joints that are kilometers away
+        is_far = abs(clip.translations).max(initial=0) > 100
+        assert angles is not None or (is_far and min(errors) < 2e-5)
         return
     assert (measure_error(clip, decoded).joints <= errors).all()
     if angles is not None:
