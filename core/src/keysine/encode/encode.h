@@ -49,7 +49,7 @@ extern "C"
 		 * halvings, even after one that is larger. */
 		int32_t splits, split_tries, weight_tries, exhaustive;
 		double split_cost; // share of a group's cost that is added per halving of its blocks
-		int32_t thorough; // longest search: all block lengths and variants; in grid mode, better prediction
+		int32_t thorough;  // longest search: all block lengths and variants; in grid mode, better prediction
 		// grid mode
 		int32_t beam_width;		   // encodings of a frame that the beam search keeps, at least 1
 		double grid_error_penalty; // for an error as large as the allowance

@@ -260,10 +260,10 @@ bool ShiftSearch::squared_errors(const uint8_t* shifts, float* found)
 	return true;
 }
 
-/* Finds the shifts (2, tracks) of least distortion + price · bits, at most those of the layer before. Bits that
- * a shift adds to the whole file count too, with a weight. In the first layer, the bits of a shift in the head
- * depend on the previous track, so the cheapest sequence is found by dynamic programming. Returns the bits of
- * the layer without the head. */
+/* Finds the shifts (2, tracks) of least distortion + price · bits, at most those of the layer before. Bits
+ * that a shift adds to the whole file count too, with a weight. In the first layer, the bits of a shift in
+ * the head depend on the previous track, so the cheapest sequence is found by dynamic programming. Returns
+ * the bits of the layer without the head. */
 double ShiftSearch::cheapest(double price, const double* distortions, const uint8_t* before, uint8_t* shifts)
 {
 	const double growth_weight = task_.constants.layer_growth_weight;
