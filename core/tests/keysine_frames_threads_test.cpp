@@ -60,9 +60,9 @@ Decoded decode(const mocpack_Motion& motion, size_t first, size_t stop, const mo
 {
 	Decoded found;
 	found.rotations.resize(4 * JOINTS * (stop - first)), found.translations.resize(3 * (stop - first));
-	mocpack::SegmentKeys known = {mocpack::NO_GROUP, nullptr};
+	mocpack::SegmentKeys known = {mocpack::NO_GROUP, 0, nullptr};
 	if (before)
-		known = {before->segment, before->keys.data()};
+		known = {before->segment, before->keys.size() / motion.layout.channel_count, before->keys.data()};
 	mocpack::KeysineFrames frames(motion, first, stop, work, known);
 	const mocpack::FrameArrays out = {nullptr, JOINTS, 1, found.rotations.data(), found.translations.data()};
 	found.good = frames.fetch(&found.error) && frames.decode(out, false, &found.error);
@@ -70,8 +70,7 @@ Decoded decode(const mocpack_Motion& motion, size_t first, size_t stop, const mo
 		return found;
 	const mocpack::SegmentKeys last = frames.last_keys();
 	found.segment = last.segment;
-	found.keys.assign(last.keys,
-					  last.keys + motion.keys_in_segment(last.segment) * motion.layout.channel_count);
+	found.keys.assign(last.keys, last.keys + last.count * motion.layout.channel_count);
 	return found;
 }
 
