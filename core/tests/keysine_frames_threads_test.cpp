@@ -94,6 +94,14 @@ void any_frames_are_the_same_from_any_source_on_any_threads(const Body& body, co
 							  many = {counter.allocator(), nullptr, THREADS, run_threads, nullptr};
 	const Decoded whole = decode(*in_memory, 0, FRAMES, one);
 	check(whole.good, "all frames decode");
+	const size_t channels = in_memory->layout.channel_count;
+	const Decoded first_frame = decode(*in_memory, 0, 1, one),
+				  next = decode(*in_memory, 0, in_memory->key_frame(1) + 1, one, &first_frame);
+	check(first_frame.good && first_frame.keys.size() == 2 * channels,
+		  "a frame needs the key poses up to the end of its group");
+	check(next.good && next.keys.size() == in_memory->keys_in_segment(0) * channels &&
+			  in_memory->keys_in_segment(0) > 2,
+		  "a second call that needs more key poses of a segment loads all");
 	Decoded before;
 	for (size_t first = 0; first < FRAMES; first += 7)
 		for (size_t stop : {first + 1, std::min(first + 40, FRAMES), FRAMES})
