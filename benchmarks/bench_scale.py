@@ -35,7 +35,7 @@ from mocpack.clip import Clip
 from mocpack.corpora import Windows, open_corpus, pack
 from mocpack.corpora.reading import MAX_OPEN_CLIPS, Corpus
 from mocpack.corpora.verifying import verify
-from mocpack.workers import worker_pool
+from mocpack.workers import run_each
 
 BUILD = Path(__file__).parent.parent / "build" / "scale"
 FPS, MIN_FRAMES, MAX_FRAMES = 30, 60, 300
@@ -85,9 +85,8 @@ def make_clip(number: int) -> Clip:
 
 def encode_clips(given: argparse.Namespace) -> Figures:
     """Encode the clips that are not there yet, a folder at a time."""
-    starts = range(0, given.clips, FOLDER_SIZE)
-    with worker_pool(given.jobs) as pool:
-        done = list(pool.map(encode_folder, starts, [given] * len(starts)))
+    jobs = [(start, given) for start in range(0, given.clips, FOLDER_SIZE)]
+    done = [counts for _, counts in run_each(encode_folder, jobs, workers=given.jobs)]
     clips, frames = (sum(counts) for counts in zip(*done, strict=True))
     return {"encoded clips": clips, "encoded frames": frames}
 

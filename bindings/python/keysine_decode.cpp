@@ -21,7 +21,7 @@ const size_t MAX_KEPT_NUMBERS = 1 << 14; // of key poses that are kept for the n
 // Key poses of the segment that was decoded last. A clip that is read window after window needs them again.
 struct Keys
 {
-	size_t segment = mocpack::NO_GROUP;
+	size_t segment = mocpack::NO_GROUP, count = 0;
 	std::vector<int32_t> numbers;
 };
 
@@ -124,7 +124,7 @@ class Payload
 		check_frames(start, stop);
 		Work work(nb::none(), threads);
 		return head +
-			   KeysineFrames(*motion, start, stop, work.view, {mocpack::NO_GROUP, nullptr}).memory_size();
+			   KeysineFrames(*motion, start, stop, work.view, {mocpack::NO_GROUP, 0, nullptr}).memory_size();
 	}
 
 	// Rotations and translations of frames start … stop - 1: of `joints` alone, where they are named.
@@ -183,7 +183,8 @@ class Payload
 	{
 		const std::shared_ptr<const Keys> known = kept;
 		Work work(nb::none(), threads);
-		KeysineFrames frames(*motion, start, stop, work.view, {known->segment, known->numbers.data()});
+		KeysineFrames frames(*motion, start, stop, work.view,
+							 {known->segment, known->count, known->numbers.data()});
 		mocpack_Error error = {};
 		if (!frames.fetch(&error))
 			source.raise(error);
@@ -196,9 +197,9 @@ class Payload
 		if (!good)
 			raise_error(error);
 		const mocpack::SegmentKeys last = frames.last_keys();
-		const size_t count = motion->keys_in_segment(last.segment) * motion->layout.channel_count;
-		if (last.segment != known->segment && count <= MAX_KEPT_NUMBERS)
-			kept = std::make_shared<Keys>(Keys{last.segment, {last.keys, last.keys + count}});
+		const size_t size = last.count * motion->layout.channel_count;
+		if ((last.segment != known->segment || last.count > known->count) && size <= MAX_KEPT_NUMBERS)
+			kept = std::make_shared<Keys>(Keys{last.segment, last.count, {last.keys, last.keys + size}});
 	}
 };
 

@@ -7,7 +7,7 @@ namespace mocpack
 {
 
 LogisticTables LOGISTIC;
-Crc16Table CRC16_TABLE;
+Crc16Tables CRC16_TABLES;
 Crc32Tables CRC32_TABLES;
 
 namespace
@@ -16,7 +16,7 @@ namespace
 __attribute__((constructor)) void make_tables()
 {
 	LOGISTIC = make_logistic_tables();
-	CRC16_TABLE = make_crc16_table();
+	CRC16_TABLES = make_crc16_tables();
 	CRC32_TABLES = make_crc32_tables();
 }
 

@@ -60,9 +60,9 @@ Decoded decode(const mocpack_Motion& motion, size_t first, size_t stop, const mo
 {
 	Decoded found;
 	found.rotations.resize(4 * JOINTS * (stop - first)), found.translations.resize(3 * (stop - first));
-	mocpack::SegmentKeys known = {mocpack::NO_GROUP, nullptr};
+	mocpack::SegmentKeys known = {mocpack::NO_GROUP, 0, nullptr};
 	if (before)
-		known = {before->segment, before->keys.data()};
+		known = {before->segment, before->keys.size() / motion.layout.channel_count, before->keys.data()};
 	mocpack::KeysineFrames frames(motion, first, stop, work, known);
 	const mocpack::FrameArrays out = {nullptr, JOINTS, 1, found.rotations.data(), found.translations.data()};
 	found.good = frames.fetch(&found.error) && frames.decode(out, false, &found.error);
@@ -70,8 +70,7 @@ Decoded decode(const mocpack_Motion& motion, size_t first, size_t stop, const mo
 		return found;
 	const mocpack::SegmentKeys last = frames.last_keys();
 	found.segment = last.segment;
-	found.keys.assign(last.keys,
-					  last.keys + motion.keys_in_segment(last.segment) * motion.layout.channel_count);
+	found.keys.assign(last.keys, last.keys + last.count * motion.layout.channel_count);
 	return found;
 }
 
@@ -95,6 +94,14 @@ void any_frames_are_the_same_from_any_source_on_any_threads(const Body& body, co
 							  many = {counter.allocator(), nullptr, THREADS, run_threads, nullptr};
 	const Decoded whole = decode(*in_memory, 0, FRAMES, one);
 	check(whole.good, "all frames decode");
+	const size_t channels = in_memory->layout.channel_count;
+	const Decoded first_frame = decode(*in_memory, 0, 1, one),
+				  next = decode(*in_memory, 0, in_memory->key_frame(1) + 1, one, &first_frame);
+	check(first_frame.good && first_frame.keys.size() == 2 * channels,
+		  "a frame needs the key poses up to the end of its group");
+	check(next.good && next.keys.size() == in_memory->keys_in_segment(0) * channels &&
+			  in_memory->keys_in_segment(0) > 2,
+		  "a second call that needs more key poses of a segment loads all");
 	Decoded before;
 	for (size_t first = 0; first < FRAMES; first += 7)
 		for (size_t stop : {first + 1, std::min(first + 40, FRAMES), FRAMES})

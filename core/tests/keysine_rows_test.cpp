@@ -33,7 +33,7 @@ struct Head
 		{
 			size_t count = std::min(PER_SEGMENT, GROUPS - s * PER_SEGMENT) + 1;
 			check(mocpack_keysine_decode_segment(
-					  view, count, payload.segments[s].data(), payload.segments[s].size(),
+					  view, count, true, payload.segments[s].data(), payload.segments[s].size(),
 					  keys.data() + s * PER_SEGMENT * l.channel_count, scratch.at) == MOCPACK_OK,
 				  "keys are read");
 		}

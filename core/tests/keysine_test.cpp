@@ -24,8 +24,9 @@ mocpack_Status keys_at_ends(const mocpack_KeysineHead* head, const Payload& payl
 		size_t first = s * layout.groups_per_segment;
 		size_t count = std::min(layout.groups_per_segment, layout.group_count - first) + 1;
 		std::vector<int32_t> part(count * layout.channel_count);
-		mocpack_Status status = mocpack_keysine_decode_segment(
-			head, count, payload.segments[s].data(), payload.segments[s].size(), part.data(), scratch.at);
+		mocpack_Status status =
+			mocpack_keysine_decode_segment(head, count, true, payload.segments[s].data(),
+										   payload.segments[s].size(), part.data(), scratch.at);
 		for (size_t l = 1; l < layers && status == MOCPACK_OK; ++l)
 		{
 			const Bytes& finer = payload.part(mocpack_keysine_segment_part(head, l, s));

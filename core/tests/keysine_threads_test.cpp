@@ -61,7 +61,7 @@ void groups_are_decoded_on_any_thread(const Body& body, const Payload& payload)
 				   size_t count = std::min(per, l.group_count - s * per) + 1;
 				   keys[s].resize(count * l.channel_count);
 				   Memory scratch(mocpack_keysine_segment_scratch_size(head));
-				   mocpack_keysine_decode_segment(head, count, payload.segments[s].data(),
+				   mocpack_keysine_decode_segment(head, count, true, payload.segments[s].data(),
 												  payload.segments[s].size(), keys[s].data(), scratch.at);
 			   });
 	std::vector<double> turns[2], places[2];

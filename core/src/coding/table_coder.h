@@ -157,15 +157,9 @@ class TableReader
 	uint32_t bits(int count, uint32_t)
 	{
 		uint32_t value = 0;
-		for (int left = count; left > 0;)
-		{
-			int taken = left < MAX_RAW_BITS ? left : MAX_RAW_BITS;
-			left -= taken;
-			value = value << taken | (state_ & ((1u << taken) - 1));
-			state_ >>= taken;
-			refill();
-		}
-		return value;
+		for (; count > MAX_RAW_BITS; count -= MAX_RAW_BITS)
+			value = value << MAX_RAW_BITS | take_bits(MAX_RAW_BITS);
+		return value << count | take_bits(count); // without a branch for the usual 0 and 1
 	}
 
 	// Returns whether more was read than the bytes contain.
@@ -185,6 +179,14 @@ class TableReader
 	{
 		state_ = size * (state_ >> TABLE_BITS) + slot - start;
 		refill();
+	}
+
+	uint32_t take_bits(int count)
+	{
+		const uint32_t value = state_ & ((1u << count) - 1);
+		state_ >>= count;
+		refill();
+		return value;
 	}
 
 	void refill()

@@ -99,7 +99,9 @@ KeysineFrames::KeysineFrames(const mocpack_Motion& motion, uint64_t first, uint6
 	const size_t last = motion.group_at(stop - 1), segment = motion.segment_of(first_group_);
 	group_count_ = motion.layout.group_count ? last + 1 - first_group_ : 0;
 	task_count_ = work.parallel_for ? std::max<size_t>(1, std::min(group_count_, work.workers)) : 1;
-	const bool needs_keys = known_.segment != segment || segment != motion.segment_of(last);
+	const size_t last_key = first_group_ + group_count_ - segment * motion.layout.groups_per_segment;
+	const bool needs_keys =
+		known_.segment != segment || segment != motion.segment_of(last) || known_.count <= last_key;
 	range_count_ = motion.bytes.all ? 0
 									: find_ranges(motion, first_group_, last, motion.layout.layer_count,
 												  needs_keys, ranges_);
@@ -126,7 +128,7 @@ void KeysineFrames::lay_out(Arena* arena)
 		task.keys = arena->allocate<int32_t>(m.keys_in_segment(0) * m.layout.channel_count);
 		task.input = arena->allocate<uint8_t>(m.bytes.all ? 0 : m.largest_input);
 		task.scratch = arena->allocate<uint8_t>(scratch);
-		task.segment = NO_GROUP;
+		task.segment = NO_GROUP, task.last_key = end_of_task(i);
 		task.bytes = m.bytes.all ? m.bytes : Bytes{nullptr, {this, m.bytes.source.size, read_fetched}, 0};
 		if (tasks_)
 			tasks_[i] = task;
@@ -153,11 +155,11 @@ bool KeysineFrames::fetch(mocpack_Error* error)
 			return false;
 	if (known_.segment == NO_GROUP)
 		return true;
-	const size_t size = motion_.keys_in_segment(known_.segment) * motion_.layout.channel_count;
+	const size_t size = known_.count * motion_.layout.channel_count;
 	for (size_t i = 0; i < task_count_; ++i)
 	{
 		std::memcpy(tasks_[i].keys, known_.keys, size * sizeof(int32_t));
-		tasks_[i].segment = known_.segment, tasks_[i].key_layers = 1;
+		tasks_[i].segment = known_.segment, tasks_[i].key_layers = 1, tasks_[i].key_count = known_.count;
 	}
 	return true;
 }
@@ -181,8 +183,8 @@ bool KeysineFrames::run_task(size_t index, const FrameArrays& out, bool keys_onl
 {
 	const mocpack_Motion& m = motion_;
 	Task& task = tasks_[index];
-	const size_t end = first_group_ + group_count_ * (index + 1) / task_count_;
-	size_t group = first_group_ + group_count_ * index / task_count_;
+	const size_t end = end_of_task(index);
+	size_t group = index ? end_of_task(index - 1) : first_group_;
 	for (; group < end; ++group)
 	{
 		if (is_canceled(&task))
@@ -289,7 +291,7 @@ bool KeysineFrames::write_window(const mocpack_WindowPlan& plan, double step, do
 SegmentKeys KeysineFrames::last_keys() const
 {
 	const Task& task = tasks_[task_count_ - 1];
-	return {task.segment, task.keys};
+	return {task.segment, task.key_count, task.keys};
 }
 
 } // namespace mocpack

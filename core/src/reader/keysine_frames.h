@@ -25,10 +25,11 @@ mocpack_Motion* open_keysine_alike(const mocpack_Skeleton& skeleton, const Bytes
 bool select_joints(const mocpack_Skeleton& skeleton, const int32_t* joints, size_t joint_count,
 				   int32_t* rotations, int32_t* translations, mocpack_KeysineColumns* columns);
 
-// Key poses (keys_in_segment, channels) of a segment.
+// The first key poses (count, channels) of a segment.
 struct SegmentKeys
 {
 	size_t segment; // NO_GROUP: none
+	size_t count;
 	const int32_t* keys;
 };
 
@@ -71,6 +72,11 @@ class KeysineFrames
 	};
 
 	void lay_out(Arena* arena);
+	// Returns the group after those of a task, which is also its last key pose.
+	size_t end_of_task(size_t index) const
+	{
+		return first_group_ + group_count_ * (index + 1) / task_count_;
+	}
 	bool run(const FrameArrays& out, bool keys_only, mocpack_Error* error);
 	bool run_task(size_t index, const FrameArrays& out, bool keys_only);
 	bool is_canceled(Task* task) const;

@@ -10,20 +10,25 @@ namespace mocpack
 bool load_keys(const mocpack_Motion& m, GroupLane* lane, size_t segment, size_t layers, mocpack_Error* error)
 {
 	layers = layers ? layers : m.whole_key_layers(segment);
-	if (lane->segment == segment && lane->key_layers == layers)
+	const size_t all = m.keys_in_segment(segment),
+				 last = lane->last_key - segment * m.layout.groups_per_segment;
+	// bundles of groups need all keys
+	size_t keys = last < all && m.layout.layer_count == 1 ? last + 1 : all;
+	if (lane->segment == segment && lane->key_layers == layers && lane->key_count >= keys)
 		return true;
+	keys = lane->segment == segment ? all : keys;
 	lane->segment = NO_GROUP;
 	lane->sines.bundle_end = 0; // the keys use the same scratch
 	for (size_t l = 0; l < layers; ++l)
 	{
-		const size_t part = m.parts().segment(l, segment), size = m.layout.sizes[part],
-					 keys = m.keys_in_segment(segment);
+		const size_t part = m.parts().segment(l, segment), size = m.layout.sizes[part];
 		const uint8_t* src = lane->bytes.view(m.part_offsets[part], size, lane->input, error);
 		if (!src)
 			return false;
 		const mocpack_Status status =
 			l ? mocpack_keysine_refine_segment(m.head, l, keys, src, size, lane->keys)
-			  : mocpack_keysine_decode_segment(m.head, keys, src, size, lane->keys, lane->scratch);
+			  : mocpack_keysine_decode_segment(m.head, keys, keys == all, src, size, lane->keys,
+											   lane->scratch);
 		if (status != MOCPACK_OK)
 		{
 			ErrorMessage(error, status, m.part_offsets[part])
@@ -32,7 +37,7 @@ bool load_keys(const mocpack_Motion& m, GroupLane* lane, size_t segment, size_t 
 			return false;
 		}
 	}
-	lane->segment = segment, lane->key_layers = layers;
+	lane->segment = segment, lane->key_layers = layers, lane->key_count = keys;
 	return true;
 }
 

@@ -14,6 +14,8 @@ struct GroupLane
 	Bytes bytes;	   // of the file
 	size_t segment;	   // whose key poses are loaded; NO_GROUP: none
 	size_t key_layers; // layers that refined them
+	size_t key_count;  // how many of them are loaded
+	size_t last_key;   // later key poses are not needed
 	int32_t* keys;	   // (keys of the longest segment, channels)
 	uint8_t* input;	   // (largest_input) unused if the file is in memory
 	void* scratch;
@@ -42,7 +44,8 @@ struct FrameArrays
 	}
 };
 
-// Loads the key poses of a segment into a lane, refined by this many layers; 0: by all that are complete.
+// Loads the key poses of a segment that a lane needs, refined by this many layers; 0: by all that are
+// complete. If it needs more of them later, all are loaded.
 bool load_keys(const mocpack_Motion& motion, GroupLane* lane, size_t segment, size_t layers,
 			   mocpack_Error* error);
 

@@ -53,16 +53,13 @@ struct PayloadOpening
 	bool parse_head(const uint8_t* src, size_t size)
 	{
 		const size_t frames = size_t(motion->info.frame_count);
-		mocpack_KeysineLayout shape = {};
 		mocpack_Fault fault = {};
-		mocpack_Status status = mocpack_keysine_read_layout(src, size, frames, &shape, &fault);
-		if (status != MOCPACK_OK)
-			return head_fault(status, fault);
-		void* memory = motion->memory.allocate(
-			mocpack_keysine_head_memory_size(src, size, motion->tree.joint_count, frames));
-		if (!memory)
+		const size_t needed = mocpack_keysine_head_memory_size(src, size, motion->tree.joint_count, frames);
+		void* memory = needed ? motion->memory.allocate(needed) : nullptr; // an invalid head needs none
+		if (needed && !memory)
 			return too_large();
-		status = mocpack_keysine_open(src, size, &motion->tree, frames, memory, &motion->head, &fault);
+		const mocpack_Status status =
+			mocpack_keysine_open(src, size, &motion->tree, frames, memory, &motion->head, &fault);
 		if (status != MOCPACK_OK)
 			return head_fault(status, fault);
 		motion->layout = mocpack_keysine_layout(motion->head);

@@ -122,7 +122,7 @@ struct ReaderMemory
 	{
 		Lane lane = {};
 		lane.bytes = m.bytes;
-		lane.segment = NO_GROUP;
+		lane.segment = NO_GROUP, lane.last_key = SIZE_MAX;
 		lane.keys =
 			arena->allocate<int32_t>(m.codec == KEYSINE ? m.keys_in_segment(0) * m.layout.channel_count : 0);
 		const bool decodes_floats = !SMALL_BUILD && n.decodes_floats;

@@ -79,11 +79,6 @@ extern "C"
 		uint32_t group_frames; // of a streamed payload; 0: groups divide the clip evenly
 	} mocpack_KeysineFields;
 
-	/* Reads the number of parts of a payload before memory is allocated for them: the layout without sizes,
-	 * channels, tracks and shifts. `fault` may be null. */
-	mocpack_Status mocpack_keysine_read_layout(const uint8_t* src, size_t src_size, size_t frame_count,
-											   mocpack_KeysineLayout* layout, mocpack_Fault* fault);
-
 	/* Reads the head at the start of `src` into `memory` of mocpack_keysine_head_memory_size bytes, aligned
 	 * as by malloc. `skeleton` must outlive the head. `fault` may be null; it is written if the head is
 	 * corrupt. The memory size is 0 for an invalid head; mocpack_keysine_open then reports the reason without
@@ -101,13 +96,14 @@ extern "C"
 	const int32_t* mocpack_keysine_predictors(const mocpack_KeysineHead* head); // (predictors, 4)
 	const uint8_t* mocpack_keysine_grid_steps(const mocpack_KeysineHead* head); // (tracks); null: no grid
 
-	/* decode_segment decodes the key poses (key_count, channels) of one segment from its part of the first
-	 * layer. refine_segment refines them with its part of layer 1, 2 and so on. */
+	/* decode_segment decodes the first key poses (key_count, channels) of one segment from its part of the
+	 * first layer; `is_whole`: they are all that it has. refine_segment refines all of them with its part of
+	 * layer 1, 2 and so on. */
 	size_t mocpack_keysine_segment_part(const mocpack_KeysineHead* head, size_t layer, size_t segment);
 	size_t mocpack_keysine_segment_scratch_size(const mocpack_KeysineHead* head);
 	mocpack_Status mocpack_keysine_decode_segment(const mocpack_KeysineHead* head, size_t key_count,
-												  const uint8_t* src, size_t size, int32_t* keys,
-												  void* scratch);
+												  int is_whole, const uint8_t* src, size_t size,
+												  int32_t* keys, void* scratch);
 	mocpack_Status mocpack_keysine_refine_segment(const mocpack_KeysineHead* head, size_t layer,
 												  size_t key_count, const uint8_t* src, size_t size,
 												  int32_t* keys);

@@ -289,7 +289,7 @@ size_t mocpack_keysine_segment_scratch_size(const mocpack_KeysineHead* head)
 	return arena.used();
 }
 
-mocpack_Status mocpack_keysine_decode_segment(const mocpack_KeysineHead* head, size_t key_count,
+mocpack_Status mocpack_keysine_decode_segment(const mocpack_KeysineHead* head, size_t key_count, int is_whole,
 											  const uint8_t* src, size_t size, int32_t* keys, void* scratch)
 {
 	const uint8_t* body = verify_checksum(src, size);
@@ -302,7 +302,7 @@ mocpack_Status mocpack_keysine_decode_segment(const mocpack_KeysineHead* head, s
 	KeySymbols<TableReader> coder(reader, head->plan, found);
 	bool good = code_coarse_keys(head->plan, head->shifts_of(0).keys, keys, key_count,
 								 [&] { return coder.sequence(keys, key_count); });
-	return part_status(reader, good, true);
+	return part_status(reader, good, is_whole != 0);
 }
 
 mocpack_Status mocpack_keysine_refine_segment(const mocpack_KeysineHead* head, size_t layer, size_t key_count,

@@ -164,17 +164,6 @@ struct HeadMemory
 
 } // namespace
 
-mocpack_Status mocpack_keysine_read_layout(const uint8_t* src, size_t src_size, size_t frame_count,
-										   mocpack_KeysineLayout* layout, mocpack_Fault* fault)
-{
-	mocpack_KeysineHead h = {};
-	TableReader reader(nullptr, 0);
-	mocpack_Status status = read_start(src, src_size, frame_count, &h, &reader, fault);
-	if (status == MOCPACK_OK)
-		*layout = mocpack_keysine_layout(&h);
-	return status;
-}
-
 size_t mocpack_keysine_head_memory_size(const uint8_t* src, size_t src_size, size_t joints,
 										size_t frame_count)
 {

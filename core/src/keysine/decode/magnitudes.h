@@ -57,23 +57,52 @@ inline void set_lifts(LevelPredictor* row, int32_t family, int32_t c, int32_t st
 	}
 }
 
+// The class of a sum by its logarithm in eighths of an octave, plus FIRST_EIGHTH: two classes per octave. A
+// lookup is faster than to limit the class, on which the next symbol waits.
+struct ClassTable
+{
+	static const int FIRST_EIGHTH = 128, SIZE = 512; // offsets of rows are above -100 and below 100
+	uint8_t of[SIZE];
+};
+
+constexpr ClassTable make_class_table()
+{
+	ClassTable table{};
+	for (int i = 0; i < ClassTable::SIZE; ++i)
+	{
+		const int found = (i - ClassTable::FIRST_EIGHTH) / 4;
+		table.of[i] = uint8_t(found < 0 ? 0 : found < MAGNITUDE_CLASSES ? found : MAGNITUDE_CLASSES - 1);
+	}
+	return table;
+}
+
+inline constexpr ClassTable MAGNITUDE_CLASS = make_class_table();
+
 // Weighted sums for a row of at most MAX_BLOCK_FRAMES coefficients.
 class RowSums
 {
   public:
-	// Finds the start of frequency bands, for blocks of at most `longest` coefficients.
+	// Finds the frequency band of each coefficient, for blocks of at most `longest` coefficients.
 	void set_bands(int32_t longest, int32_t tempo)
 	{
+		if (longest == longest_ && tempo == tempo_)
+			return;
+		longest_ = longest, tempo_ = tempo;
 		int32_t k = 1;
 		for (int32_t band = 0; band < BANDS; ++band)
 		{
-			band_from_[band] = k;
-			while (band < BANDS - 1 && k <= longest && normalized_frequency(k, tempo) <= BAND_ENDS[band])
-				++k;
+			if (band % BAND_GROUP == 0)
+				group_from_[band / BAND_GROUP] = k;
+			const bool last = band == BANDS - 1;
+			for (; k < longest + LANES && (last || normalized_frequency(k, tempo) <= BAND_ENDS[band]); ++k)
+			{
+				groups_[k] = uint8_t(band / BAND_GROUP);
+				parts_[k] = 65536u / uint32_t(k);
+				for (int set = 0; set < 4; ++set)
+					constants_[set][k] = MAGNITUDE_CONSTANTS[band][set];
+			}
 		}
-		band_from_[BANDS] = MAX_BLOCK_FRAMES + 1;
-		for (k = 1; k <= longest; ++k)
-			parts_[k] = 65536u / uint32_t(k);
+		group_from_[BAND_GROUPS] = MAX_BLOCK_FRAMES + 1;
 	}
 
 	// Computes the sums of coefficients 1 … reach from everything known before the row.
@@ -81,28 +110,24 @@ class RowSums
 	{
 		const uint8_t *before = row.before, *left = row.left, *second = row.second_left, *up = row.up,
 					  *first = row.first_up;
-		for (int32_t group = 0; group < BAND_GROUPS; ++group)
+		const int32_t* constants = constants_[row.set];
+		for (int32_t group = 0; group < BAND_GROUPS && group_from_[group] <= reach; ++group)
 		{
-			const int32_t from = band_from_[group * BAND_GROUP];
-			if (from > reach) // usual for the second and later groups
-				return;
 			const int16_t* w = MAGNITUDE_WEIGHTS[group * 4 + row.set];
 			int32_t w3 = w[3] * row.before_ratio >> 4, w4 = w[4] * row.before_ratio >> 4,
 					w8 = w[8] * row.up_ratio >> 4, w9 = w[9] * row.up_ratio >> 4,
 					w10 = w[10] * row.up_ratio >> 4;
 			uint32_t keys = uint32_t(w[11] * row.distance + w[12] * row.bend) >> 8;
 			keys = keys < 65535 ? keys : 65535;
-			int32_t to = lesser(reach + 1, band_from_[(group + 1) * BAND_GROUP]);
-			for (int32_t k = from; k < to; ++k)
-				sums_[k] = w3 * before[k] + w4 * (before[k - 1] + before[k + 1]) + w[5] * left[k] +
-						   w[6] * (left[k - 1] + left[k + 1]) +
-						   w[7] * (2 * second[k] + second[k - 1] + second[k + 1]) + w8 * up[k] +
-						   w9 * (up[k - 1] + up[k + 1]) + w10 * first[k] + int32_t(keys * parts_[k] >> 12);
-			for (int32_t band = group * BAND_GROUP;
-				 band < (group + 1) * BAND_GROUP && band_from_[band] <= reach; ++band)
-				for (int32_t k = band_from_[band], end = lesser(reach + 1, band_from_[band + 1]); k < end;
-					 ++k)
-					sums_[k] += MAGNITUDE_CONSTANTS[band][row.set], groups_[k] = uint8_t(group);
+			// The last lanes are beyond the group, or in the margin of the rows. The next group overwrites
+			// them.
+			for (int32_t from = group_from_[group], to = group_end(group, reach); from < to; from += LANES)
+				for (int32_t k = from; k < from + LANES; ++k)
+					sums_[k] = w3 * before[k] + w4 * (before[k - 1] + before[k + 1]) + w[5] * left[k] +
+							   w[6] * (left[k - 1] + left[k + 1]) +
+							   w[7] * (2 * second[k] + second[k - 1] + second[k + 1]) + w8 * up[k] +
+							   w9 * (up[k - 1] + up[k + 1]) + w10 * first[k] +
+							   int32_t(keys * parts_[k] >> 12) + constants[k];
 		}
 	}
 
@@ -115,27 +140,49 @@ class RowSums
 	// Returns the class of coefficient k, given the earlier levels of its row in `own`.
 	int class_of(const LevelPredictor& row, const uint8_t* own, int32_t k) const
 	{
-		const int group = groups_[k];
+		return class_of(weights_of(row, groups_[k]), k, own[k - 1], own[k - 2], own[k - 3]);
+	}
+
+	// Weights of the levels before a coefficient in a group of bands, the nearest first, and its class
+	// offset.
+	struct LevelWeights
+	{
+		int32_t first, second, third, lift;
+	};
+	static LevelWeights weights_of(const LevelPredictor& row, int group)
+	{
 		const int16_t* w = MAGNITUDE_WEIGHTS[group * 4 + row.set];
-		return class_of_sum(sums_[k] + w[0] * own[k - 1] + w[1] * own[k - 2] + w[2] * own[k - 3],
-							row.lifts[group]);
+		return {w[0], w[1], w[2], row.lifts[group]};
+	}
+
+	// Returns the class of coefficient k, given the three levels before it, the nearest first.
+	int class_of(const LevelWeights& w, int32_t k, int32_t first, int32_t second, int32_t third) const
+	{
+		return class_of_sum(sums_[k] + w.second * second + w.third * third + w.first * first, w.lift);
+	}
+
+	// Returns the index after the coefficients of a group of bands, at most reach + 1.
+	int32_t group_end(int group, int32_t reach) const
+	{
+		return lesser(reach + 1, group_from_[group + 1]);
 	}
 
   private:
-	// Two classes per octave.
 	static int class_of_sum(int32_t sum, int32_t lift)
 	{
 		sum |= 1;
-		int bits = bit_length(uint32_t(sum));
-		int32_t part = (bits > 3 ? sum >> (bits - 4) : sum << (4 - bits)) & 7;
-		int32_t found = (8 * bits + part + lift - 24) >> 2;
-		return found < 0 ? 0 : lesser(found, MAGNITUDE_CLASSES - 1);
+		const int bits = bit_length(uint32_t(sum));
+		const int32_t part = int32_t(uint64_t(uint32_t(sum)) << 4 >> bits & 7); // three bits after the first
+		return MAGNITUDE_CLASS.of[8 * bits + part + lift - 24 + ClassTable::FIRST_EIGHTH];
 	}
 
-	int32_t band_from_[BANDS + 1];
-	uint32_t parts_[MAX_BLOCK_FRAMES + 1]; // 65536 / k
-	int32_t sums_[MAX_BLOCK_FRAMES + 1];
-	uint8_t groups_[MAX_BLOCK_FRAMES + 1];
+	static const int32_t LANES = 4, ROOM = MAX_BLOCK_FRAMES + LANES;
+	int32_t longest_ = -1, tempo_ = -1;
+	int32_t group_from_[BAND_GROUPS + 1]; // first coefficient of each group of bands
+	uint8_t groups_[ROOM];
+	uint32_t parts_[ROOM];		 // 65536 / k
+	int32_t constants_[4][ROOM]; // by weight set
+	int32_t sums_[ROOM];
 };
 
 } // namespace keysine

@@ -78,8 +78,8 @@ inline int32_t normalized_frequency(int32_t k, int32_t tempo)
 const int MAGNITUDE_CLASSES = 26, REACH_LEFT = 4;
 const int FIRST_LIFTED = 4, LIFTED_STEPS = 10;
 // Reaches (last nonzero index) and keys: weighted sums in 1/256, two classes per unit.
-const int REACH_INPUTS = 9, REACH_CLASSES = 32, REACHES = 24;
-const int KEY_INPUTS = 8, KEY_CLASSES = 48;
+const int REACH_CLASSES = 32, REACHES = 24;
+const int KEY_CLASSES = 48;
 const int STEP_GUESSES = 8, FIRST_GUESS = 5, STEP_SYMBOLS = 24;
 const int SPLITS = 8;
 

@@ -187,7 +187,7 @@ template <typename Coder> class KeySymbols
 		found_[track.first_channel + c] = uint8_t(symbol);
 		int32_t size = rest_of(coder_, symbol, COARSE, magnitude(value));
 		failed_ = failed_ || size < 0;
-		return size > 0 && coder_.bits(1, value < 0) ? -size : size;
+		return coder_.bits(size > 0, value < 0) ? -size : size;
 	}
 
 	const uint16_t* table_of(const Track& track, int32_t c, int state, int32_t apart, int32_t mean) const
@@ -197,12 +197,11 @@ template <typename Coder> class KeySymbols
 		int32_t up = orphan ? 0
 							: found_[plan_.tracks[track.parent].first_channel +
 									 lesser(c, plan_.tracks[track.parent].channels - 1)];
-		const int32_t inputs[KEY_INPUTS] = {found_[at], apart, c ? found_[at - 1] : 0, up, mean, c == 1,
-											c == 2,		c == 3};
-		int set = state * 4 + (c == 0) + 2 * orphan;
-		int32_t expected = KEY_FAMILIES[set][track.family];
-		for (int i = 0; i < KEY_INPUTS; ++i)
-			expected += KEY_WEIGHTS[set][i] * inputs[i];
+		const int set = state * 4 + (c == 0) + 2 * orphan;
+		const int16_t* w = KEY_WEIGHTS[set];
+		const int32_t expected = KEY_FAMILIES[set][track.family] + w[0] * found_[at] + w[1] * apart +
+								 w[2] * (c ? found_[at - 1] : 0) + w[3] * up + w[4] * mean +
+								 (c ? w[4 + c] : 0);
 		return KEY_TABLES[class_of(expected, KEY_CLASSES)];
 	}
 
@@ -325,19 +324,12 @@ class CoefficientContext
 			up = rows_.reaches[(parent.first_channel + lesser(c, parent.channels - 1)) * shape_.blocks + b];
 			first_up = rows_.reaches[parent.first_channel * shape_.blocks + b];
 		}
-		const int32_t inputs[REACH_INPUTS] = {b ? own[-1] : 0,
-											  left,
-											  up,
-											  first_up,
-											  step,
-											  symbol_of(shape_.lengths[b], COARSE),
-											  c > 1,
-											  symbol_of(near.distance >> 2, COARSE),
-											  symbol_of(near.bend >> 2, COARSE)};
-		int kind = (b == 0) + 2 * (c == 0), set = kind + 4 * orphan;
-		int32_t expected = REACH_FAMILIES[set][track.family];
-		for (int i = 0; i < REACH_INPUTS; ++i)
-			expected += REACH_WEIGHTS[set][i] * inputs[i];
+		const int kind = (b == 0) + 2 * (c == 0), set = kind + 4 * orphan;
+		const int16_t* w = REACH_WEIGHTS[set];
+		const int32_t expected =
+			REACH_FAMILIES[set][track.family] + w[0] * (b ? own[-1] : 0) + w[1] * left + w[2] * up +
+			w[3] * first_up + w[4] * step + w[5] * symbol_of(shape_.lengths[b], COARSE) + w[6] * (c > 1) +
+			w[7] * symbol_of(near.distance >> 2, COARSE) + w[8] * symbol_of(near.bend >> 2, COARSE);
 		return REACH_TABLES[class_of(expected, REACH_CLASSES)][kind];
 	}
 
@@ -456,13 +448,21 @@ template <typename Coder> class CoefficientSymbols
 			return false;
 		rows_.extents[(track.first_channel + c) * shape_.blocks + b] = int16_t(reach);
 		sums_.predict_level(near, reach);
-		Coder coder = coder_; // nothing points to the copy, so that it stays in registers
-		for (int32_t k = 1; k <= reach; ++k)
+		// nothing points to these, so that they stay in registers
+		Coder coder = coder_;
+		int32_t first = 0, second = 0, third = 0; // levels before k
+		for (int32_t group = 0, k = 1; k <= reach; ++group)
 		{
-			int symbol =
-				coder.symbol(table_of(near, own, k, reach), SYMBOLS, symbol_of(magnitude(values[k]), FINE));
-			symbols_[k] = uint8_t(symbol);
-			own[k] = level_of(symbol);
+			const RowSums::LevelWeights weights = RowSums::weights_of(near, group);
+			for (const int32_t end = sums_.group_end(group, reach); k < end; ++k)
+			{
+				const int found = sums_.class_of(weights, k, first, second, third);
+				int symbol = coder.symbol(MAGNITUDE_TABLES[found][lesser(reach - k, REACH_LEFT - 1)], SYMBOLS,
+										  symbol_of(magnitude(values[k]), FINE));
+				third = second, second = first, first = level_of(symbol);
+				symbols_[k] = uint8_t(symbol);
+				own[k] = uint8_t(first);
+			}
 		}
 		coder_ = coder;
 		return finish_row(values, reach);

@@ -88,8 +88,8 @@ bool WrittenPayload::decode_keys(EncodeTask* task, size_t layers)
 			const size_t first = i * per, own = std::min(per, layout_.group_count - first) + 1;
 			int32_t* keys = static_cast<int32_t*>(own_keys.of(worker));
 			const Bytes base = part(mocpack_keysine_segment_part(head_, 0, i));
-			mocpack_Status status =
-				mocpack_keysine_decode_segment(head_, own, base.data, base.size, keys, scratch.of(worker));
+			mocpack_Status status = mocpack_keysine_decode_segment(head_, own, true, base.data, base.size,
+																   keys, scratch.of(worker));
 			for (size_t l = 1; l < layers && status == MOCPACK_OK; ++l)
 			{
 				const Bytes finer = part(mocpack_keysine_segment_part(head_, l, i));
