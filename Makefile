@@ -315,7 +315,7 @@ coverage-python: $(READY) .venv/.group-coverage
 	@COVERAGE_FILE=$(COVERAGE)/python.data $(BIN)/python -m pytest -q -n auto --dist worksteal --cov mocpack --cov-report= \
 	  tests src/mocpack $(addprefix --ignore=tests/,js viewer install library)
 	@COVERAGE_FILE=$(COVERAGE)/python.data $(BIN)/coverage report --skip-covered --sort cover > $(COVERAGE)/python.txt
-	@echo "Python: $$(tail -n 1 $(COVERAGE)/python.txt | awk '{print $$NF}') of lines ($(COVERAGE)/python.txt)"
+	@echo "Python: $$(awk '/^TOTAL/ {print $$NF}' $(COVERAGE)/python.txt) of lines ($(COVERAGE)/python.txt)"
 
 coverage-core: .venv/.group-build .venv/.group-coverage
 	@command -v gcov >/dev/null || { echo "make coverage needs gcc and gcov (Debian: apt-get install g++)"; exit 1; }

@@ -62,7 +62,7 @@ class Area:
 
 GOLDEN, READERS = "tests/golden/test_golden.py", "tests/readers"
 FILES = tuple(
-    f"tests/unit/test_{n}.py" for n in ("container", "hinges", "take_data", "format_page")
+    f"tests/unit/test_{n}.py" for n in ("container", "hinges", "take_data", "format_reader")
 )
 OPENED = tuple(f"tests/unit/test_{n}.py" for n in ("motion", "scene", "windows"))
 KEYSINE, ARCHIVE = "tests/unit/codecs/keysine", "tests/unit/corpora/test_archive.py"

@@ -52,6 +52,7 @@ def _check_value(value: Any, where: str, level: int) -> None:
                 place = json.dumps(key[:40])
             _check_value(item, f"{where}[{place}]", level + 1)
     elif isinstance(value, int | float):
+        value = float(value) if isinstance(value, float) else value  # numpy warns about NaN
         if not -END_NUMBER < value < END_NUMBER:
             raise InvalidClipError(f"{where} must be below 1e308, got {_describe_number(value)}")
     elif value is not None:

@@ -226,8 +226,12 @@ def format_lengths(a: float, b: float) -> tuple[str, str]:
 
     >>> format_lengths(0.001, 0.0010004)
     ('1 mm', '1.0004 mm')
+    >>> format_lengths(1e-33, 2e-16)
+    ('1e-33 m', '2e-16 m')
     """
-    return _format_distinct(format_length, a, b)
+    texts = _format_distinct(format_length, a, b)
+    # below a picometer, `format_length` shows 0
+    return (f"{a:.3g} m", f"{b:.3g} m") if texts[0] == texts[1] and a != b else texts
 
 
 def format_sizes(a: int, b: int) -> tuple[str, str]:

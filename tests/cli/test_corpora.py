@@ -82,9 +82,10 @@ def test_cat_needs_one_name_and_lists_the_clips(folder):
     assert names(two.stderr, "one s2/two")
 
 
-def test_an_archive_is_not_written_if_all_files_are_rejected(folder):
+@pytest.mark.parametrize("option", ["--quiet", "--resume"])
+def test_an_archive_is_not_written_if_all_files_are_rejected(folder, option):
     (folder / "broken.bvh").write_text("HIERARCHY")
-    made = run("corpus", "pack", "broken.bvh", "-o", "none.mocps", folder=folder)
+    made = run("corpus", "pack", "broken.bvh", "-o", "none.mocps", option, folder=folder)
     assert made.returncode == 2
     assert names(made.stderr, "none.mocps broken.bvh")
     assert not (folder / "none.mocps").exists()

@@ -83,7 +83,7 @@ def test_a_take_of_few_keys_keeps_its_bound_at_any_time(model, name):
 
 @pytest.mark.parametrize("name", STILL)
 def test_files_in_which_nothing_moves_are_called_static(model, name):
-    with pytest.raises(FormatError, match="static"):
+    with pytest.raises(FormatError, match="takes"):
         mocpack.read(model(name))
 
 

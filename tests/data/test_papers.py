@@ -11,9 +11,13 @@ from mocpack.papers.mukai.tables import reproduce as mukai
 @pytest.mark.parametrize(("control_points", "printed"), [(30, 24.1), (50, 14.9)])
 def test_even_knots_give_mukais_printed_errors_on_its_chicken(real, control_points, printed):
     clip = load_any(mukai.CHICKEN, real(mukai.CHICKEN).parents[1])
-    found = mukai.errors_of(clip, 86, control_points, "uniform")
-    assert found == pytest.approx(printed, abs=0.05)
-    assert mukai.errors_of(clip, 86, control_points, "fast") < 0.5 * printed
+    rows, dropped, points = mukai.to_latent(clip, 86)
+    even, free = (
+        mukai.percent(mukai.fit_error(points, control_points, method), rows, dropped)
+        for method in ("uniform", "fast")
+    )
+    assert even == pytest.approx(printed, abs=0.05)
+    assert free < 0.5 * printed
 
 
 def test_the_horse_of_mukai_has_its_row(real, monkeypatch):

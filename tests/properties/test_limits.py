@@ -41,7 +41,9 @@ def test_limits_hold_beside_a_bound(seed, leaving, bound, angle, codec):
     with mocpack.open(data) as motion:
         start = motion.frame_count // 2
         window = motion.frames(start, motion.frame_count)
-        np.testing.assert_array_equal(window.rotations, back.rotations[start:])
+        # signs continue from the first frame, and may change where a joint jumps by half a turn
+        same = np.sum(window.rotations * back.rotations[start:], axis=-1, keepdims=True)
+        np.testing.assert_array_equal(np.sign(same) * window.rotations, back.rotations[start:])
         assert passed_limits(clip, motion.preview()).max() <= ROUNDING
 
 

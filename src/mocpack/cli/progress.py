@@ -10,6 +10,7 @@ from threading import Thread
 from time import monotonic
 from typing import TypeVar
 
+from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -114,10 +115,11 @@ def _join_thread(thread: Thread, seconds: float) -> None:
 def _make_bar(*columns: ProgressColumn) -> Progress:
     """Return a bar with a description and these columns, shown only on a terminal."""
     console = stderr()
+    shown = console.is_terminal
     return Progress(
         TextColumn("{task.description}"),
         *columns,
-        console=console,
+        console=console if shown else Console(quiet=True),  # rich before 15 ends with a line break
         transient=True,
-        disable=not console.is_terminal,
+        disable=not shown,
     )

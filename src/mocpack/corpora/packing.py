@@ -116,11 +116,15 @@ def pack(
     size = None if shard_size is None else parse_size(shard_size)
     with CorpusWriter(path, shard_size=size, meta=meta, name_pattern=name_pattern) as writer:
         rejected = pack_into(writer, files, packing or PackOptions(), workers, on_progress)
-        if rejected and len(rejected) == len(files):
-            # An empty archive would block the next run, which must not overwrite it.
-            first = rejected[0].reason
-            raise FormatError(f"{path}: not written, because all files are rejected: {first}")
+        check_some_packed(rejected, len(files), path)
         return rejected
+
+
+def check_some_packed(rejected: Sequence[RejectedFile], count: int, path: str | Path) -> None:
+    """Raise if all files are rejected: an empty archive would block the next run."""
+    if rejected and len(rejected) == count:
+        first = rejected[0].reason
+        raise FormatError(f"{path}: not written, because all files are rejected: {first}")
 
 
 def append(

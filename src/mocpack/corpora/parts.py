@@ -22,7 +22,13 @@ from mocpack.container import ArchiveWriter, StoredClip, read_stored_clips, read
 from mocpack.corpora import storage
 from mocpack.corpora.catalog import Row
 from mocpack.corpora.engines import Engine, OnProgress
-from mocpack.corpora.packing import MAX_CRASHES, RejectedFile, pack_file, reject_after_crashes
+from mocpack.corpora.packing import (
+    MAX_CRASHES,
+    RejectedFile,
+    check_some_packed,
+    pack_file,
+    reject_after_crashes,
+)
 from mocpack.corpora.planning import FileHashes, Part
 from mocpack.corpora.remote import is_url
 from mocpack.corpora.writing import CorpusWriter
@@ -144,7 +150,10 @@ def join(
     name_pattern: str | None = None,
     shard_size: int | None = None,
 ) -> list[RejectedFile]:
-    """Join the parts of a plan into an archive; return the rejected files."""
+    """Join the parts of a plan into an archive; return the rejected files.
+
+    If all are rejected, it is an error and no archive is written.
+    """
     absent = missing_parts(parts, folder)
     if absent:
         numbers = _format_numbers(absent)
@@ -156,6 +165,7 @@ def join(
             rejected += packed.rejected
             for clip, row in zip(packed.clips, packed.rows, strict=True):
                 writer.add(clip, row)
+        check_some_packed(rejected, sum(len(part.files) for part in parts), path)
     return rejected
 
 

@@ -16,7 +16,8 @@ def fit_skeleton(positions: F64, parents: Sequence[int], rest: F64) -> tuple[F64
     """Return bone offsets (J, 3) and local rotations (T, J, 4) that reach joint positions.
 
     A joint with several children takes the rotation that fits all of them best. A joint with one
-    child turns it by the shortest way, without twist. Joints without children do not turn.
+    child turns it by the shortest way, without twist. Joints without children do not turn. A joint
+    aims from the position that it reaches itself, so errors of bone lengths do not add up.
 
     Parameters
     ----------
@@ -32,21 +33,26 @@ def fit_skeleton(positions: F64, parents: Sequence[int], rest: F64) -> tuple[F64
     lengths = np.linalg.norm(bones, axis=-1).mean(axis=0)
     scale = lengths / np.maximum(np.linalg.norm(rest, axis=-1), 1e-12)
     offsets = rest * scale[:, np.newaxis]
+    reached = positions.copy()
     world = np.empty((*positions.shape[:2], 4))
     local = np.empty_like(world)
     for j, parent in enumerate(parents):
         before = world[:, parent] if parent >= 0 else np.broadcast_to(rotations.IDENTITY, (1, 4))
+        if parent >= 0:
+            reached[:, j] = reached[:, parent] + rotations.rotate(before, offsets[j])
         children = [k for k, other in enumerate(parents) if other == j]
+        aims = positions[:, children] - reached[:, j : j + 1]
         if len(children) > 1:
             offsets[children] = _average_shape(bones[:, children], offsets[children])
-            world[:, j] = _best_rotation(offsets[children], bones[:, children])
+            world[:, j] = _best_rotation(offsets[children], aims)
+        elif children:
+            straight = rotations.rotate(before, offsets[children[0]])
+            turn = rotations.between(straight, aims[:, 0])
+            world[:, j] = rotations.multiply(turn, before)
         else:
             world[:, j] = before
-            for k in children:
-                turned = rotations.rotate(world[:, j], offsets[k])
-                turn = rotations.between(turned, bones[:, k])
-                world[:, j] = rotations.multiply(turn, world[:, j])
-        local[:, j] = rotations.multiply(rotations.conjugate(before), world[:, j])
+        turned = rotations.multiply(rotations.conjugate(before), world[:, j])
+        local[:, j] = turned if children else rotations.IDENTITY
     return offsets, rotations.normalize(local)
 
 

@@ -21,6 +21,8 @@ class OneLineLogger(logging.LoggerAdapter[logging.Logger]):
 
     def log(self, level: int, msg: object, *args: Any, **options: Any) -> None:
         error = sys.exc_info()[1] if options.pop("exc_info", None) else None
+        if msg == "opening handshake failed":
+            level = logging.INFO  # websockets before 17 logs an error
         if error is None:
             super().log(level, msg, *args, **options)
             return

@@ -158,6 +158,13 @@ def test_bones_of_changing_length_keep_their_mean_and_the_metadata_says_how_far_
     assert apart < 0.1
 
 
+def test_errors_of_bone_lengths_do_not_add_up_along_a_chain():
+    rng = np.random.default_rng(1)
+    positions = joints(body()) + 0.01 * rng.normal(size=(120, 22, 3))
+    apart = np.linalg.norm(read_bytes(npy(positions)).positions() - positions, axis=-1)
+    assert apart[:, JOINT_NAMES.index("left_wrist")].mean() < 0.015
+
+
 def test_joints_that_all_lie_in_one_place_are_read():
     clip = read_bytes(npy(np.ones((3, 22, 3))))
     np.testing.assert_array_equal(clip.positions(), 1)

@@ -17,6 +17,7 @@ from mocpack.container import unpack
 from mocpack.dofs import from_dofs, to_dofs
 from mocpack.errors import BoundError, UsageError
 from mocpack.metrics.angles import largest_angle
+from mocpack.rate import measuring
 from mocpack.registry import parse_codec
 from mocpack.testing import still, walk
 from mocpack.testing.motions import vertex_wave
@@ -155,7 +156,7 @@ def test_errors_of_a_long_clip_are_those_of_its_windows_together(monkeypatch):
     data = mocpack.encode(clip, "keysine", max_error="5mm", effort="fast")
     decoded = mocpack.decode(data)
     whole, moving = rate.measure(clip, decoded), rate.moving_channels(clip)
-    monkeypatch.setattr(rate, "WINDOW_FRAMES", 7)
+    monkeypatch.setattr(measuring, "WINDOW_FRAMES", 7)
     assert rate.measure(clip, decoded) == whole
     assert rate.moving_channels(clip) == moving
 
@@ -165,7 +166,7 @@ def test_a_channel_that_moves_between_windows_is_counted(monkeypatch):
     places = clip.translations.copy()
     places[4:, 0, 1] += 1.0
     stepped = Clip(clip.header, clip.rotations, places)
-    monkeypatch.setattr(rate, "WINDOW_FRAMES", 4)
+    monkeypatch.setattr(measuring, "WINDOW_FRAMES", 4)
     assert rate.moving_channels(stepped) == 1
 
 
