@@ -140,15 +140,18 @@ template <typename Coder> class HeadSymbols
 			if (i >= 2 * tracks)
 				shift = at_most(shifts[i - 2 * tracks], shift);
 			else
-			{
-				int32_t before = i % tracks ? shifts[i - 1] : 0;
-				shift = before + number(KEY_STEP_NUMBER, true, shift - before);
-			}
+				shift = first_shift(i % tracks ? shifts[i - 1] : 0, shift);
 			if (shift < 0 || shift > MAX_SHIFT)
 				return false;
 			shifts[i] = uint8_t(shift);
 		}
 		return true;
+	}
+
+	// Codes a shift of the first layer. before: that of the previous track, 0 for the first.
+	int32_t first_shift(int32_t before, int32_t shift)
+	{
+		return before + number(KEY_STEP_NUMBER, true, shift - before);
 	}
 
 	// Codes the fields of grid mode: steps (tracks), as differences to the previous one, and the initial

@@ -48,7 +48,8 @@ extern "C"
 		 * weight_tries times, while the group becomes smaller. exhaustive: it tries all these numbers of
 		 * halvings, even after one that is larger. */
 		int32_t splits, split_tries, weight_tries, exhaustive;
-		int32_t thorough; // longest search: all block lengths and variants; in grid mode, better prediction
+		double split_cost; // share of a group's cost that is added per halving of its blocks
+		int32_t thorough;  // longest search: all block lengths and variants; in grid mode, better prediction
 		// grid mode
 		int32_t beam_width;		   // encodings of a frame that the beam search keeps, at least 1
 		double grid_error_penalty; // for an error as large as the allowance

@@ -178,7 +178,7 @@ class GroupCoder
 		size_t size = sealed(spare_, writer.finish(spare_ + 2, group_bytes(e_) - 2));
 		if (!size || size > dst_size_)
 			return false;
-		cost_ = 8.0 * double(size) + block_.errors();
+		cost_ = (8.0 * double(size) + block_.errors()) * (1 + e_.job.settings.split_cost * symbols_.splits);
 		if (cost_ >= best_cost_)
 			return false;
 		std::memcpy(dst_, spare_, size);

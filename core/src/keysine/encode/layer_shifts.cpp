@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "keysine/decode/head_symbols.h"
+
 namespace mocpack
 {
 namespace keysine
@@ -72,7 +74,8 @@ bool ShiftSearch::measure(size_t tracks)
 {
 	tracks_ = tracks;
 	find_sample();
-	return measure_rates() && measure_distortions();
+	measure_head();
+	return task_.take(&path_, 2 * tracks_ * SHIFTS) && measure_rates() && measure_distortions();
 }
 
 double ShiftSearch::whole_bits() const
@@ -92,6 +95,19 @@ void ShiftSearch::find_sample()
 		longest = std::max(longest, own_.key_frame(g + 1) - own_.key_frame(g));
 	sample_count_ = std::min(std::max<size_t>(1, size_t(task_.constants.layer_frames) / longest), groups);
 	sample_first_ = (groups - sample_count_) / 2;
+}
+
+// Measures the bits that shifts of the first layer take in the head. The sample pays its share of them.
+void ShiftSearch::measure_head()
+{
+	const double share = double(sample_count_) / double(own_.layout().group_count);
+	for (size_t before = 0; before < SHIFTS; ++before)
+		for (size_t shift = 0; shift < SHIFTS; ++shift)
+		{
+			BitCounter counter;
+			HeadSymbols<BitCounter>(counter).first_shift(int32_t(before), int32_t(shift));
+			head_[before][shift] = share * counter.total();
+		}
 }
 
 // Measures the bits of each track in the sample, as a first layer in which all tracks have the same shift.
@@ -244,30 +260,42 @@ bool ShiftSearch::squared_errors(const uint8_t* shifts, float* found)
 	return true;
 }
 
-/* Finds the shifts (2, tracks) of least distortion + price · bits, at most those of `limits`. Bits that a
- * shift adds to the whole file count too, with a weight. Returns the bits of the layer. */
-double ShiftSearch::cheapest(double price, const double* distortions, const uint8_t* limits, uint8_t* shifts)
+/* Finds the shifts (2, tracks) of least distortion + price · bits, at most those of the layer before. Bits
+ * that a shift adds to the whole file count too, with a weight. In the first layer, the bits of a shift in
+ * the head depend on the previous track, so the cheapest sequence is found by dynamic programming. Returns
+ * the bits of the layer without the head. */
+double ShiftSearch::cheapest(double price, const double* distortions, const uint8_t* before, uint8_t* shifts)
 {
 	const double growth_weight = task_.constants.layer_growth_weight;
-	double bits = 0;
+	double costs[SHIFTS] = {}, last[SHIFTS];
 	for (size_t i = 0; i < 2 * tracks_; ++i)
 	{
 		const double *rate = rates_.data() + i * SHIFTS, *error = distortions + i * SHIFTS,
 					 *growth = growth_.data() + i * SHIFTS;
-		auto cost = [&](size_t shift)
-		{ return error[shift] + price * (rate[shift] + growth_weight * growth[shift]); };
-		size_t best = 0;
-		for (size_t shift = 1; shift <= limits[i]; ++shift)
-			if (cost(shift) < cost(best))
-				best = shift;
-		shifts[i] = uint8_t(best), bits += rate[best];
+		std::copy(costs, costs + SHIFTS, last);
+		for (size_t shift = 0; shift < SHIFTS; ++shift)
+		{
+			costs[shift] = HUGE_VAL;
+			if (before && shift > before[i])
+				continue;
+			for (size_t previous = 0; previous < SHIFTS; ++previous)
+			{
+				const double head = before ? 0 : head_[i % tracks_ ? previous : 0][shift];
+				const double cost = last[previous] + price * (1 + growth_weight) * head;
+				if (cost < costs[shift])
+					costs[shift] = cost, path_[i * SHIFTS + shift] = uint8_t(previous);
+			}
+			costs[shift] += error[shift] + price * (rate[shift] + growth_weight * growth[shift]);
+		}
 	}
+	size_t shift = size_t(std::min_element(costs, costs + SHIFTS) - costs);
+	double bits = 0;
+	for (size_t i = 2 * tracks_; i-- > 0; shift = path_[i * SHIFTS + shift])
+		shifts[i] = uint8_t(shift), bits += rates_[i * SHIFTS + shift];
 	return bits;
 }
 
-/* Finds the shifts (2, tracks) of least mean error that take at most `goal` bits. Squared errors of tracks
- * add up. The mean error is a sum of squares whose weights are the inverse errors of the previous round. */
-bool ShiftSearch::best_shifts(double goal, const uint8_t* limits, uint8_t* shifts)
+bool ShiftSearch::best_shifts(double goal, const uint8_t* before, uint8_t* shifts)
 {
 	const size_t width = 2 * tracks_;
 	Buffer<double> distortions;
@@ -290,7 +318,7 @@ bool ShiftSearch::best_shifts(double goal, const uint8_t* limits, uint8_t* shift
 		}
 		double low = -100, high = 60; // of the price, as powers of two
 		auto bits_at = [&](double power)
-		{ return cheapest(std::exp2(power), distortions.data(), limits, tried.data()); };
+		{ return cheapest(std::exp2(power), distortions.data(), before, tried.data()); };
 		for (int i = 0; i < 40; ++i)
 		{
 			const double middle = 0.5 * (low + high);

@@ -27,10 +27,10 @@ class ShiftSearch
 	// Returns the bits of the sample without shifts.
 	double whole_bits() const;
 
-	/* Finds the shifts (2, tracks) of least mean error that take at most `goal` bits, none above those of
-	 * `limits`. Squared errors of tracks add up. The mean error is a sum of squares, weighted with the
-	 * inverse errors of the previous round. */
-	bool best_shifts(double goal, const uint8_t* limits, uint8_t* shifts);
+	/* Finds the shifts (2, tracks) of least mean error that take at most `goal` bits, none above those of the
+	 * layer before; null: the first layer. Squared errors of tracks add up. The mean error is a sum of
+	 * squares, weighted with the inverse errors of the previous round. */
+	bool best_shifts(double goal, const uint8_t* before, uint8_t* shifts);
 
   private:
 	// Returns the row of a track in rates or growth. kind: 0 for keys, 1 for coefficients.
@@ -44,10 +44,11 @@ class ShiftSearch
 	}
 	void find_sample();
 	bool measure_rates();
+	void measure_head();
 	bool add_refinement(SplitGroup* group, size_t shift, Buffer<uint8_t>* from);
 	bool measure_distortions();
 	bool squared_errors(const uint8_t* shifts, float* found);
-	double cheapest(double price, const double* distortions, const uint8_t* limits, uint8_t* shifts);
+	double cheapest(double price, const double* distortions, const uint8_t* before, uint8_t* shifts);
 
 	EncodeTask& task_;
 	WrittenPayload& own_;
@@ -55,6 +56,8 @@ class ShiftSearch
 	size_t stride_ = 1, points_ = 0; // distance between sampled frames; number of sampled joint positions
 	Buffer<double> rates_;			 // (2, tracks, shifts) bits, of keys and of coefficients
 	Buffer<double> growth_;			 // (2, tracks, shifts) bits that several layers need in addition to one
+	double head_[SHIFTS][SHIFTS];	 // bits of a first layer's shift after that of the previous track
+	Buffer<uint8_t> path_;			 // (2, tracks, shifts) scratch of `cheapest`
 	Buffer<float> least_;			 // (points) squared errors without shifts
 	Buffer<float> squares_;			 // (2, tracks, shifts, points) added by shifts, square meters
 };

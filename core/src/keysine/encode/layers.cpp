@@ -88,23 +88,19 @@ class LayerSplit
 	bool choose_shifts(const double* aims)
 	{
 		const size_t width = 2 * tracks_, wanted = size_t(task_.target.layers);
-		Buffer<uint8_t> limits;
-		if (!task_.take(&shifts_, wanted * width) || !task_.take(&limits, width))
+		if (!task_.take(&shifts_, wanted * width))
 			return false;
-		std::fill(limits.data(), limits.data() + width, uint8_t(SHIFTS - 1));
 		layers_ = 1;
 		const double head = double(own_.layout().head_size) / double(size_);
 		for (size_t l = 0; l + 1 < wanted; ++l)
 		{
-			uint8_t* shifts = shifts_.data() + (layers_ - 1) * width;
+			uint8_t *shifts = shifts_.data() + (layers_ - 1) * width,
+					*before = layers_ > 1 ? shifts - width : nullptr;
 			if (!search_.best_shifts(search_.whole_bits() * std::max(aims[l] - head, 0.0) / (1 - head),
-									 limits.data(), shifts))
+									 before, shifts))
 				return false;
-			const bool is_new = std::any_of(shifts, shifts + width, [](uint8_t s) { return s > 0; }) &&
-								!(layers_ > 1 && std::equal(shifts, shifts + width, shifts - width));
-			layers_ += is_new;
-			if (is_new)
-				std::copy(shifts, shifts + width, limits.data());
+			layers_ += std::any_of(shifts, shifts + width, [](uint8_t s) { return s > 0; }) &&
+					   !(before && std::equal(shifts, shifts + width, before));
 		}
 		return true;
 	}

@@ -55,6 +55,7 @@ mocpack_KeysineSettings bounded_settings(const EncodeTask& task, int effort, dou
 	s.finest_step = int32_t(c.first_step) + 2 * effort;
 	s.greedy = 1;
 	s.split_tries = effort ? int32_t(c.split_tries) : 0;
+	s.split_cost = task.target.layers > 1 ? c.layer_split_cost : 0;
 	s.weight_tries = effort ? int32_t(c.weight_tries[effort - 1]) : 0;
 	s.thorough = effort == MOCPACK_KEYSINE_BEST;
 	// if groups have few bytes or hinges, sketches do not show how to split them best

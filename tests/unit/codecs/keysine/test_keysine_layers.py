@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 import mocpack
+from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.clip import measure_error
 from mocpack.codecs.keysine import Keysine
+from mocpack.codecs.keysine.codec import encode_natively
 from mocpack.errors import CorruptionError, TruncatedError
 from mocpack.testing import CODEC_CHECKS, hard_clips, jump, walk
 from reference import keysine as reference
-from reference.keysine_head import head_of
+from reference.keysine_head import head_of, read_head
 
 CLIPS = hard_clips()
 LAYERED = Keysine(max_error=5e-3, effort="fast", layers=3)
@@ -19,6 +21,17 @@ LAYERED = Keysine(max_error=5e-3, effort="fast", layers=3)
 
 def layers_of(payload, header):
     return LAYERED.open(payload, header).layout().layers
+
+
+def block_count(payload, header):
+    def read(start, size):
+        return payload[start : start + size]
+
+    head, plan = read_head(read, header)
+    starts = [head.key_frame(g, header.frame_count) for g in range(head.group_count + 1)]
+    edges = reference.read_edges(read, head, plan, 1)
+    groups = reference.read_bundle(read, head, plan, edges, starts, range(head.group_count), 1)
+    return sum(len(group.lengths) for group in groups.values())
 
 
 def cut(payload, end, header):
@@ -123,6 +136,26 @@ def test_layers_add_up_to_the_motion_of_one():
     np.testing.assert_array_equal(a.translations, b.translations)
     window = LAYERED.open(layered, clip.header).frames(50, 70, [3])
     np.testing.assert_array_equal(window.rotations, a.joints([3]).rotations[50:70])
+
+
+def test_layers_have_longer_blocks_within_the_same_bound():
+    clip = load_clip("cmu/49_02", COMMITTED).frames(1000, 1240)
+    layered = Keysine(max_error=1e-3, layers=3)
+    payload = layered.encode(clip)
+    one = replace(layered, layers=1).encode(clip)
+    assert block_count(payload, clip.header) < block_count(one, clip.header)
+    assert measure_error(clip, layered.decode(payload, clip.header)).max <= 1e-3
+
+
+def test_without_a_cost_of_splits_layers_have_the_motion_of_one():
+    clip = jump(2.0)
+    layered = Keysine(max_error=1e-3, layers=3)
+    payload = encode_natively(layered, clip, {"layer_split_cost": 0.0}).payload
+    one = replace(layered, layers=1)
+    np.testing.assert_array_equal(
+        layered.decode(payload, clip.header).rotations,
+        one.decode(one.encode(clip), clip.header).rotations,
+    )
 
 
 def test_a_preview_of_layers_has_the_keys_of_one():
