@@ -79,12 +79,14 @@ test: .venv/.group-build  ## the whole test suite, the core's own tests under sa
 
 .PHONY: test-python
 test-python: $(READY) library amalgamation test-node
+	@if $(MAKE) -s js-tools >/dev/null; then $(MAKE) -s build/wheels/.ready; fi
 	@echo "==> running the tests"
 	@$(BIN)/python -m pytest -q -n auto --dist worksteal --durations 20
 
-# what the tests need that node builds, beside what compilers do: one waits for the network while the other works
-test-node: $(READY)
-	@if $(MAKE) -s js-tools; then $(MAKE) -s js viewer build/wheels/.ready; else \
+# What the tests need that node builds or that is fetched. It needs nothing compiled, so it begins at once: one waits
+# for the network while the other works.
+test-node: $(BIN)/python
+	@if $(MAKE) -s js-tools; then $(MAKE) -s js viewer build/wheelhouse/.ready; else \
 	  echo "==> the JavaScript package, the viewer's page and a wheel with it cannot be built here; their tests will be skipped"; fi
 
 test-data: $(READY)  ## what needs clips that cannot come with the repository (MOCPACK_DATA names their folder)

@@ -254,7 +254,7 @@ void damaged_bytes_do_no_harm(const Body& body, const Payload& whole, uint32_t s
 	std::mt19937 random(seed);
 	std::vector<double> turns(4 * JOINTS * FRAMES), places(3 * FRAMES);
 	size_t read = 0, refused = 0;
-	for (int i = 0; i < 4000; ++i)
+	for (int i = 0; i < 1500; ++i)
 	{
 		Payload bad = whole;
 		uint32_t what = random() % 4;
@@ -285,7 +285,7 @@ void a_head_of_bytes_too_many_is_corrupt(const Body& body, const Payload& whole)
 void noise_is_refused(const Body& body)
 {
 	std::mt19937 random(7);
-	for (int i = 0; i < 4000; ++i)
+	for (int i = 0; i < 1500; ++i)
 	{
 		Bytes bytes(3 + random() % 60);
 		for (uint8_t& byte : bytes)

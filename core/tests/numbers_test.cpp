@@ -60,7 +60,7 @@ void random_decimals_read_as_strtod_reads_them()
 {
 	std::mt19937_64 random(1);
 	const char* signs[] = {"", "-", "+"};
-	for (int i = 0; i < 300000; ++i)
+	for (int i = 0; i < 100000; ++i)
 	{
 		std::string text = signs[random() % 3];
 		int whole = int(random() % 5), part = int(random() % 12);
@@ -82,7 +82,7 @@ void random_decimals_read_as_strtod_reads_them()
 void random_doubles_read_as_strtod_reads_them()
 {
 	std::mt19937_64 random(2);
-	for (int i = 0; i < 200000; ++i)
+	for (int i = 0; i < 70000; ++i)
 	{
 		uint64_t bits = random();
 		double value;
@@ -189,7 +189,7 @@ std::string printed(double value, int32_t decimals)
 void printed_numbers_read_back_the_same()
 {
 	std::mt19937_64 random(4);
-	for (int i = 0; i < 200000; ++i)
+	for (int i = 0; i < 70000; ++i)
 	{
 		uint64_t bits = random();
 		double value;

@@ -214,7 +214,7 @@ int main(int argc, char** argv)
 	std::filesystem::path all = argc > 1 ? argv[1] : MOCPACK_GOLDEN;
 	const std::vector<TestChunk> tracks = tracks_of(read_whole(all / "raw" / "v1-take-tracks" / "file.mocp"));
 	check(tracks.size() > 5, "tracks of every kind are there");
-	int files = 0, good = 0, tries = argc > 2 ? std::atoi(argv[2]) : 400;
+	int files = 0, good = 0, tries = argc > 2 ? std::atoi(argv[2]) : 150;
 	for (const auto& path : golden_files(all))
 	{
 		Bytes file = read_whole(path);

@@ -24,22 +24,38 @@ def serving(selection):
         thread.join()
 
 
-@contextlib.contextmanager
-def looking(browser, url, **options):
-    """Open the page and fail on any error in its console."""
+def open_context(browser, **options):
+    """Open a context with a small window, which software draws faster."""
     small = {"viewport": {"width": 1100, "height": 720}, "device_scale_factor": 0.5}
-    context = browser.new_context(**{**small, **options})
+    return browser.new_context(**{**small, **options})
+
+
+@contextlib.contextmanager
+def looking(browser, url, prepare=None, *, playing=False, **options):
+    """Open the page and fail on any error in its console.
+
+    Tabs without options share a context, whose process runs already. Each server has its own port,
+    so each has its own storage. `prepare` gets the tab before the page opens. The page is paused
+    unless it is to be `playing`, since drawing every frame takes most of the time.
+    """
+    context = open_context(browser, **options) if options else browser.shared_context
     tab = context.new_page()
     tab.set_default_timeout(1000 * PATIENCE)
     errors = []
     tab.on("console", lambda note: errors.append(note.text) if note.type == "error" else None)
     tab.on("pageerror", lambda error: errors.append(str(error)))
     tab.errors = errors
+    if prepare is not None:
+        prepare(tab)
     tab.goto(url)
     until(tab, "!!window.mocpack")
     tab.evaluate("window.mocpack.ready")
+    if not playing:
+        tab.evaluate("mocpack.state().playing && document.getElementById('play').click()")
     yield tab
-    context.close()
+    tab.close()
+    if options:
+        context.close()
     assert errors == []
 
 

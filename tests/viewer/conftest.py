@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from browsing import BAD_FRAME, LOADED, looking, serving, until
+from browsing import BAD_FRAME, LOADED, looking, open_context, serving, until
 
 import mocpack
 from mocpack import rotations
@@ -48,8 +48,11 @@ def struck(clip):
 # Not of the session: the event loop of Playwright runs in this thread while the fixture lives, and
 # tests of other folders, which a worker may run in between, call asyncio.run.
 @pytest.fixture(scope="module")
-def chromium():
-    """A running headless Chromium, driven by Playwright."""
+def chromium(request):
+    """A running headless Chromium, driven by Playwright.
+
+    Modules whose pages play without a pause say so with `PLAYS = True`.
+    """
     try:
         path = find_chromium()
     except UsageError as error:
@@ -60,8 +63,14 @@ def chromium():
     # evil.example resolves to the loopback address (DNS rebinding)
     flags = ["--no-sandbox", "--host-resolver-rules=MAP evil.example 127.0.0.1"]
     flags += [flag for flag in FLAGS if "pipe" not in flag]
+    flags.append("--renderer-process-limit=1")  # tabs share a process, which is slow to start
+    if not getattr(request.module, "PLAYS", False):
+        # SwiftShader composes a page slower than Skia, which must fetch each picture of a canvas
+        flags.append("--disable-gpu-compositing")
     with api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=flags)
+        browser.shared_context = open_context(browser)
+        browser.shared_context.new_page()  # the process ends with its last page
         yield browser
         browser.close()
 

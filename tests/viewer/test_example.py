@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from browsing import PATIENCE, until
+from browsing import PATIENCE, open_context, until
 from in_node import find_package
 from PIL import Image
 
@@ -16,6 +16,7 @@ import mocpack
 from mocpack import samples
 from naming import names
 
+PLAYS = True  # for `chromium`
 CHECKOUT = Path(__file__).parents[2]
 EXAMPLE = CHECKOUT / "examples/web"
 MILLIMETER = 1e-3
@@ -47,7 +48,7 @@ def running(server):
 @contextlib.contextmanager
 def looking(browser, url, allowed="GPU stall"):
     """Open the page in a browser; fail on any error in its console without the text `allowed`."""
-    context = browser.new_context(viewport={"width": 720, "height": 480})
+    context = open_context(browser, viewport={"width": 720, "height": 480})
     tab = context.new_page()
     tab.set_default_timeout(1000 * PATIENCE)
     errors = []

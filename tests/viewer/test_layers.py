@@ -10,6 +10,7 @@ from test_example import load_server, looking, picture, running
 
 import mocpack
 
+PLAYS = True  # for `chromium`
 TIME = 1.2  # seconds
 SHARE = 0.25  # of the bytes, with which the motion must play
 LAYERS = 8

@@ -1,6 +1,7 @@
 """A sender, a relay and its page in Chromium: the scene shows the sent poses."""
 
 import pytest
+from browsing import open_context
 from theatre import BOUND, SHOWN, Theatre, off
 
 from mocpack.live.stage import Tokens
@@ -8,6 +9,7 @@ from mocpack.viewing import page as built
 from mocpack.viewing.browser import FLAGS, find_chromium
 
 pytest.importorskip("websockets")
+PLAYS = True  # for `chromium`
 TOKENS = Tokens({"send": ("s" * 20,), "watch": ("w" * 20,)})
 
 
@@ -15,7 +17,7 @@ TOKENS = Tokens({"send": ("s" * 20,), "watch": ("w" * 20,)})
 def page(chromium):
     if not (built.FOLDER / "stage.html").is_file():
         pytest.skip("the stage's page is not built (make viewer; it needs node)")
-    context = chromium.new_context(viewport={"width": 900, "height": 600})
+    context = open_context(chromium, viewport={"width": 900, "height": 600})
     page = context.new_page()
     page.errors = []
     page.on("pageerror", lambda error: page.errors.append(str(error)))

@@ -206,15 +206,12 @@ def test_the_theme_follows_the_system_until_the_reader_chooses(chromium, selecti
 
 def test_a_packed_file_is_fetched_by_range(chromium, selection):
     ranges = []
-    with serving(selection) as server:
-        context = chromium.new_context()
-        page = context.new_page()
+
+    def listen(page):
         page.on("request", lambda r: "/files/" in r.url and ranges.append(r.headers.get("range")))
-        page.goto(server.url)
-        until(page, "!!window.mocpack")
-        page.evaluate("mocpack.ready")
+
+    with serving(selection) as server, looking(chromium, server.url, listen) as page:
         until(page, LOADED)
-        context.close()
     assert ranges
     assert all(re.fullmatch(r"bytes=\d+-\d+", wanted or "") for wanted in ranges)
 
@@ -232,13 +229,10 @@ def test_a_long_clip_plays_before_it_has_arrived(chromium, tmp_path):
         else:
             held.append(route)
 
-    with serving(select(str(path))) as server:
-        context = chromium.new_context()
-        page = context.new_page()
-        page.route("**/files/*", hold_the_rest)
-        page.goto(server.url)
-        until(page, "!!window.mocpack")
-        page.evaluate("mocpack.ready")
+    with (
+        serving(select(str(path))) as server,
+        looking(chromium, server.url, lambda page: page.route("**/files/*", hold_the_rest)) as page,
+    ):
         page.evaluate("mocpack.show(20)")
         expected = mocpack.decode(path.read_bytes()).positions()[20]
         np.testing.assert_allclose(positions(page), expected, atol=CLOSE)
@@ -250,26 +244,24 @@ def test_a_long_clip_plays_before_it_has_arrived(chromium, tmp_path):
             page.wait_for_timeout(15)
         assert held
         assert state(page, "loaded") < state(page, "windows")
-        context.close()
 
 
-def test_it_goes_on_without_network_once_loaded(own_tab, files):
-    tab = own_tab
-    until(tab, "mocpack.state().everythingLoaded")
-    tab.context.set_offline(True)
-    tab.keyboard.press("]")
-    tab.evaluate("mocpack.show(120)")
-    np.testing.assert_allclose(
-        positions(tab), decoded(files, "walk-20mm").positions()[120], atol=CLOSE
-    )
-    drop(tab, files / "walk-1mm.mocp")
-    until(tab, "mocpack.state().versions.length === 5")
+def test_it_goes_on_without_network_once_loaded(chromium, selection, files):
+    with serving(selection) as server, looking(chromium, server.url, offline=False) as tab:
+        until(tab, "mocpack.state().everythingLoaded")
+        tab.context.set_offline(True)
+        tab.keyboard.press("]")
+        tab.evaluate("mocpack.show(120)")
+        np.testing.assert_allclose(
+            positions(tab), decoded(files, "walk-20mm").positions()[120], atol=CLOSE
+        )
+        drop(tab, files / "walk-1mm.mocp")
+        until(tab, "mocpack.state().versions.length === 5")
 
 
 def test_a_network_that_recovers_is_noticed(chromium, files):
     with serving(select(str(files / "raw.mocp"))) as server:
-        context = chromium.new_context()
-        page = context.new_page()
+        page = chromium.shared_context.new_page()
         page.route("**/frames/0/128/150", lambda route: route.abort())
         page.goto(server.url)
         assert "raw.mocp" in message(page)
@@ -277,7 +269,7 @@ def test_a_network_that_recovers_is_noticed(chromium, files):
         page.unroute_all()
         until(page, LOADED)
         assert page.locator("#message").is_hidden()
-        context.close()
+        page.close()
 
 
 def test_a_phone_needs_no_sideways_scrolling(chromium, selection):
@@ -296,8 +288,7 @@ def test_motions_are_dropped_on_an_empty_page(chromium, files, selection):
     with serving(selection) as server:
         # a page without a session, as a static host would serve it
         del server.resources["/session.json"]
-        context = chromium.new_context()
-        page = context.new_page()
+        page = chromium.shared_context.new_page()
         page.goto(server.url)
         until(page, "!!window.mocpack")
         assert page.locator("#welcome").is_visible()
@@ -313,7 +304,7 @@ def test_motions_are_dropped_on_an_empty_page(chromium, files, selection):
         drop(page, files / "walk-20mm.mocp")
         until(page, "mocpack.state().versions.length === 2")
         assert state(page, "name") == "walk-20mm.mocp"
-        context.close()
+        page.close()
 
 
 def test_a_source_of_another_clip_opens_as_a_clip_of_its_own(own_tab, tmp_path):
@@ -458,7 +449,7 @@ def test_an_exported_file_needs_neither_server_nor_network(chromium, selection, 
 
 
 def test_it_opens_playing(chromium, selection):
-    with serving(selection) as server, looking(chromium, server.url) as tab:
+    with serving(selection) as server, looking(chromium, server.url, playing=True) as tab:
         until(tab, "mocpack.state().frame > 2")
         assert state(tab, "playing")
 
@@ -659,8 +650,6 @@ def test_a_scaled_rig_has_the_error_and_ratio_of_the_command_line(chromium, tmp_
     with serving(shown) as server, looking(chromium, server.url) as tab:
         until(tab, LOADED)
         assert 1000 * state(tab, "largestError") == pytest.approx(expected, rel=1e-4)
-        np.testing.assert_allclose(
-            positions(tab),
-            mocpack.read(tmp_path / "rig.mocp").positions()[state(tab, "frame")],
-            atol=1e-5,
-        )
+        tab.evaluate("mocpack.show(20)")
+        packed = mocpack.read(tmp_path / "rig.mocp").positions()
+        np.testing.assert_allclose(positions(tab), packed[20], atol=1e-5)

@@ -9,7 +9,7 @@
 namespace
 {
 
-const size_t group = 16, block_bytes = 8192, block_rows = 256;
+const size_t group_size = 16, block_bytes = 8192, block_rows = 256;
 const uint8_t magic = 0xa0;
 const int widths[] = {0, 1, 2, 4, 8}; // version 1 uses the first four, or the last four, by a control bit
 const int old_widths[] = {0, 2, 4, 8};
@@ -34,19 +34,19 @@ bool decode_group(Input& input, int bits, uint8_t* values)
 {
 	if (bits == 0)
 	{
-		memset(values, 0, group);
+		memset(values, 0, group_size);
 		return true;
 	}
-	const uint8_t* packed = input.take(group * size_t(bits) / 8);
+	const uint8_t* packed = input.take(group_size * size_t(bits) / 8);
 	if (!packed)
 		return false;
 	if (bits == 8)
 	{
-		memcpy(values, packed, group);
+		memcpy(values, packed, group_size);
 		return true;
 	}
 	const unsigned escape = (1u << bits) - 1;
-	for (size_t i = 0; i < group; ++i)
+	for (size_t i = 0; i < group_size; ++i)
 	{
 		size_t place = i * size_t(bits);
 		// single bits are packed from the lowest bit, others from the highest
@@ -66,11 +66,11 @@ bool decode_group(Input& input, int bits, uint8_t* values)
 
 bool decode_column(Input& input, const int* bits, size_t padded, uint8_t* values)
 {
-	const uint8_t* head = input.take((padded / group + 3) / 4);
+	const uint8_t* head = input.take((padded / group_size + 3) / 4);
 	if (!head)
 		return false;
-	for (size_t g = 0; g < padded / group; ++g)
-		if (!decode_group(input, bits[(head[g / 4] >> (g % 4 * 2)) & 3], values + g * group))
+	for (size_t g = 0; g < padded / group_size; ++g)
+		if (!decode_group(input, bits[(head[g / 4] >> (g % 4 * 2)) & 3], values + g * group_size))
 			return false;
 	return true;
 }
@@ -130,7 +130,7 @@ struct Stream
 int decode_block(const Stream& stream, Input& input, uint8_t* rows, size_t count, const uint8_t* before)
 {
 	uint8_t columns[4 * block_rows];
-	const size_t padded = (count + group - 1) / group * group;
+	const size_t padded = (count + group_size - 1) / group_size * group_size;
 	const uint8_t* control = input.take(stream.version ? stream.stride / 4 : 0);
 	if (!control)
 		return MOCPACK_TRUNCATED;
@@ -185,7 +185,7 @@ int mocpack_decode_meshopt(const uint8_t* data, size_t size, uint8_t* rows, size
 	const uint8_t* before = data + size - tail_data;
 	stream.channels = before + stride;
 	Input input = {data + 1, data + size - tail};
-	const size_t most = std::min(block_bytes / stride / group * group, block_rows);
+	const size_t most = std::min(block_bytes / stride / group_size * group_size, block_rows);
 	for (size_t at = 0; at < count; at += most)
 	{
 		uint8_t* block = rows + at * stride;
