@@ -131,7 +131,8 @@ def test_a_file_that_was_changed_after_it_was_planned_is_refused(takes, tmp_path
 def test_a_skeleton_that_was_changed_after_it_was_planned_is_refused(tmp_path):
     mocpack.write(walk(0.1), tmp_path / "01_01.amc")
     (skeleton,) = tmp_path.glob("*.asf")
-    files = {"01_01": tmp_path / "01_01.amc"}
+    mocpack.write(walk(0.1), tmp_path / "good.bvh")
+    files = {"01_01": tmp_path / "01_01.amc", "good": tmp_path / "good.bvh"}
     plan, folder = PackPlan.make(files, FAST), tmp_path / "parts"
     skeleton.write_text(skeleton.read_text() + "\n")
     pack_parts(plan.parts, str(folder), here)
