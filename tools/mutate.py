@@ -300,6 +300,8 @@ class Tester:
                 # links.
                 os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
                 obj.write_bytes(built)
+                for stale in LIBRARY.rglob(f"{path.name}.o"):
+                    stale.unlink()
 
     def _failed_stage(self, path: str, compiled: bool, mutated: bool) -> str:
         """Return the first stage of a source's tests that fails, or nothing."""
