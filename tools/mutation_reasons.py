@@ -22,6 +22,7 @@ class Allowed:
 
 
 DECODE, READER = "core/src/keysine/decode", "core/src/reader"
+GRID_STEP = '": the grid step must be above 0 and finite"'
 ALLOWED: tuple[Allowed, ...] = (
     Allowed(
         f"{DECODE}/curves.cpp",
@@ -48,6 +49,18 @@ ALLOWED: tuple[Allowed, ...] = (
         "for (int i = 0; i <= count; ++i)",
         "equivalent: the arrays are longer, and the number after the last is not looked at",
         near="lengths[i] = found[i];",
+    ),
+    Allowed(
+        f"{READER}/inflate.cpp",
+        "if (s < 256)",
+        "if (s < 257)",
+        "equivalent: 256 returned before",
+    ),
+    Allowed(
+        f"{READER}/numbers.cpp",
+        f"in->check(step > 0 && step <= 1.7976931348623157e308, {GRID_STEP});",
+        f"in->check(step > 0 && step < 1.7976931348623157e308, {GRID_STEP});",
+        "equivalent: a step is a float32 or far below",
     ),
     Allowed(
         f"{READER}/archive.cpp",

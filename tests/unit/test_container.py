@@ -34,6 +34,14 @@ def test_header_of_every_hard_clip_round_trips(name):
     assert unpack(pack(packed(header))).header == header
 
 
+def test_metadata_that_repeats_after_the_longest_distance_round_trips():
+    text = "".join(map(chr, np.random.default_rng(0).integers(97, 123, 30_000)))
+    header = replace(walk().header, metadata={"text": text + text})
+    file = pack(packed(header))
+    assert len(file) < len(text)  # the second half refers to the first
+    assert unpack(file).header == header
+
+
 def test_everything_round_trips():
     header = replace(walk().header, metadata={"take": 3, "who": "Ünal"}, unit=0.01)
     errors = Errors(declared=0.001)
