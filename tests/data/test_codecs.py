@@ -25,13 +25,13 @@ def test_keysine_keeps_its_bound(real, name):
     assert measure_error(clip, back).max <= 5e-3
 
 
-@pytest.mark.parametrize("bound", [1e-2, 1e-3])
-def test_planted_feet_of_a_walk_at_30_frames_a_second_hardly_skate(real, bound):
+# the encoder repeats twice at most; within 10 mm the second repeat leaves 7 % too much
+@pytest.mark.parametrize(("bound", "most"), [(1e-2, 1.1), (1e-3, 1.0)])
+def test_planted_feet_of_a_walk_at_30_frames_a_second_hardly_skate(real, bound, most):
     clip = mocpack.read(real(WALK))
     back = there_and_back(f"keysine:max_error={bound}m", clip)
     assert measure_error(clip, back).max <= bound
-    # the encoder repeats twice at most; at 10 mm the second repeat leaves 7 % too much
-    assert foot_skate_excess(clip, back, bound) <= 1.1
+    assert foot_skate_excess(clip, back, bound) <= most
     assert jitter(clip, back, bound) <= 1
 
 
