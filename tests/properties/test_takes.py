@@ -85,7 +85,8 @@ def test_a_plain_clip_dressed_again_is_the_clip(clip):
     assert back.header == clip.header
     assert back.take_data == clip.take_data
     np.testing.assert_array_equal(back.rotations, clip.rotations)
-    np.testing.assert_array_equal(back.translations, clip.translations)
+    # scales are powers of two, so that only numbers near the smallest double are rounded
+    np.testing.assert_allclose(back.translations, clip.translations, rtol=0, atol=1e-300)
 
 
 @given(takes(), st.data())
