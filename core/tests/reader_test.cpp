@@ -1,8 +1,10 @@
 // The reader: a file comes back as it was made, from memory and by ranges; nothing is allocated once it is
 // open; no bytes do harm, and none take more memory than the limit.
+#include <new>
 #include <random>
 
 #include "reader/inflate.h"
+#include "reader/motion.h"
 #include "reader_file.h"
 
 namespace
@@ -637,6 +639,24 @@ void no_stream_does_harm(unsigned seed, int tries)
 	}
 }
 
+// Compilers may drop what was written to an object's memory before its constructor, as zeros are.
+void a_motion_does_not_need_zeroed_memory()
+{
+	alignas(mocpack_Motion) uint8_t room[sizeof(mocpack_Motion)];
+	std::fill(room, room + sizeof room, uint8_t(0xa5));
+	mocpack_Motion* m = new (room) mocpack_Motion(mocpack::Memory(mocpack::default_allocator(), 1));
+	check(!m->bytes.all && !m->bytes.start && !m->info.frame_count && !m->info.joint_bounds &&
+			  !m->payload.size && !m->is_vertices && !m->mesh.faces && !m->needed.size && !m->chunks &&
+			  !m->shares_skeleton && !m->shares_metadata && !m->gaps.joint_count && !m->channels &&
+			  !m->layouts && !m->layout_of && !m->channel_count && !m->hinge_joints && !m->moving_scales &&
+			  !m->translation_factors && !m->track_offsets && !m->tree.joint_count && !m->origins &&
+			  m->codec == mocpack::KEYSINE && !m->raw.stored && !m->lossless.channels &&
+			  !m->frames_per_group && !m->head && !m->layout.group_count && !m->part_offsets &&
+			  !m->payload_end && !m->longest_group && !m->largest_input,
+		  "a new motion is empty");
+	m->~mocpack_Motion();
+}
+
 } // namespace
 
 int main()
@@ -660,6 +680,7 @@ int main()
 	memory_that_runs_out_is_said(file);
 	the_limit_holds(file);
 	a_cut_file_of_one_layer_is_truncated_even_where_cuts_are_allowed(body, payload);
+	a_motion_does_not_need_zeroed_memory();
 	streams_inflate();
 	every_length_and_distance_inflates();
 	codes_without_meaning_are_refused();
