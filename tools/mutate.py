@@ -240,13 +240,13 @@ def configure() -> None:
     """Configure one build of the Python module with the core's tests, and one of libmocpack."""
     common: list[str | Path] = ["-S", TREE, "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={BIN / 'ninja'}"]
     common += ["-DCMAKE_BUILD_TYPE=None", "-DCMAKE_CXX_FLAGS=-O1"]
+    common.append("-DMOCPACK_UNITY=OFF")  # a mutant compiles one source
     modules = [
         f"-DPython_EXECUTABLE={sys.executable}",
         f"-DCMAKE_PREFIX_PATH={sysconfig.get_path('purelib')}",
         "-DSKBUILD=2",
         "-DSKBUILD_STATE=editable",
         "-DMOCPACK_TESTS=ON",
-        "-DMOCPACK_UNITY=OFF",  # a mutant compiles one source
     ]
     prefix = f"-DCMAKE_INSTALL_PREFIX={TREE / 'build/library/static'}"
     must_run([BIN / "cmake", "-B", BUILD, *common, *modules])
