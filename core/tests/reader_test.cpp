@@ -167,6 +167,40 @@ void layouts_agree(const Bytes& file)
 		}
 }
 
+// A joint's place in the world is its parent's place plus its own, turned as the parent is turned.
+void places_in_the_world_follow_from_local_poses(const Body& body, const Bytes& file)
+{
+	mocpack_ReaderOptions options = doubles();
+	Opened local(file, options);
+	options.space = MOCPACK_WORLD;
+	Opened world(file, options);
+	Pose own(FRAMES), all(FRAMES);
+	mocpack_frames(local.reader, 0, FRAMES, &own.arrays, nullptr);
+	check(mocpack_frames(world.reader, 0, FRAMES, &all.arrays, nullptr) == MOCPACK_OK, "the world decodes");
+	std::vector<double> expected(3 * JOINTS * FRAMES);
+	for (size_t t = 0; t < FRAMES; ++t)
+		for (size_t j = 0; j < JOINTS; ++j)
+		{
+			const double* p = own.translations.data() + 3 * (JOINTS * t + j);
+			double* place = expected.data() + 3 * (JOINTS * t + j);
+			if (body.parents[j] < 0)
+			{
+				std::copy(p, p + 3, place);
+				continue;
+			}
+			const size_t parent = JOINTS * t + size_t(body.parents[j]);
+			const double* q = all.rotations.data() + 4 * parent;
+			const double x = q[0], y = q[1], z = q[2], w = q[3];
+			const double matrix[3][3] = {{1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)},
+										 {2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)},
+										 {2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)}};
+			for (int c = 0; c < 3; ++c)
+				place[c] = expected[3 * parent + size_t(c)] + matrix[c][0] * p[0] + matrix[c][1] * p[1] +
+						   matrix[c][2] * p[2];
+		}
+	check(farthest(all.translations, expected) < 1e-12, "joints are where their parents put them");
+}
+
 void some_joints_are_those_of_all(const Bytes& file)
 {
 	const int32_t wanted[] = {2, 0};
@@ -671,6 +705,7 @@ int main()
 	motion_comes_back(body, file);
 	motion_comes_back(grid, file_of(test_chunks(grid, on_grid)));
 	layouts_agree(file);
+	places_in_the_world_follow_from_local_poses(body, file);
 	some_joints_are_those_of_all(file);
 	options_of_another_version_are_refused(file);
 	names_of_codecs_are_ascii(body, payload);
