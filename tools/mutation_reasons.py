@@ -63,13 +63,6 @@ ALLOWED: tuple[Allowed, ...] = (
         "equivalent: a step is a float32 or far below",
     ),
     Allowed(
-        f"{READER}/archive.cpp",
-        "return false;",
-        "return true;",
-        "equivalent: the index is then empty, and is refused with the same status",
-        near="uint64_t body = at + uint64_t(fields.at() - head);",
-    ),
-    Allowed(
         f"{READER}/pose.cpp",
         "for (int c = 0; c < 3; ++c)",
         "for (int c = 0; c <= 3; ++c)",

@@ -190,12 +190,10 @@ Chunk make_chunk(const std::optional<nb::bytes>& body)
 nb::dict read_skeleton(nb::bytes skeleton, const std::optional<nb::bytes>& rest,
 					   const std::optional<nb::bytes>& hinges, const std::optional<nb::bytes>& scales)
 {
-	Memory memory(mocpack::default_allocator(), mocpack::DEFAULT_LIMIT);
-	void* place = memory.allocate(sizeof(mocpack_Motion));
-	if (!place)
-		throw std::bad_alloc();
 	OwnedMotion owned;
-	owned.motion = new (place) mocpack_Motion(memory);
+	owned.motion = mocpack::make_motion(Memory(mocpack::default_allocator(), mocpack::DEFAULT_LIMIT));
+	if (!owned.motion)
+		throw std::bad_alloc();
 	Chunks chunks = {};
 	chunks.skeleton = make_chunk(skeleton), chunks.rest = make_chunk(rest);
 	chunks.hinges = make_chunk(hinges), chunks.scales = make_chunk(scales);
@@ -223,11 +221,9 @@ class TrackChunk
   public:
 	explicit TrackChunk(nb::bytes body_) : body(body_), chunk(make_chunk(body_))
 	{
-		Memory memory(mocpack::default_allocator(), mocpack::DEFAULT_LIMIT);
-		void* place = memory.allocate(sizeof(mocpack_Motion));
-		if (!place)
+		owned.motion = mocpack::make_motion(Memory(mocpack::default_allocator(), mocpack::DEFAULT_LIMIT));
+		if (!owned.motion)
 			throw std::bad_alloc();
-		owned.motion = new (place) mocpack_Motion(memory);
 		owned.motion->bytes.all = chunk.body;
 		owned.motion->bytes.source.size =
 			LARGE; // the size of the file that will contain the chunk is not known
@@ -531,11 +527,10 @@ nb::tuple read_archive(nb::handle given, std::optional<uint64_t> memory_limit)
 	for (size_t i = 0; i < archive->shard_count; ++i)
 	{
 		const mocpack::Shard& shard = archive->shards[i];
-		files.append(nb::make_tuple(
-			nb::str(reinterpret_cast<const char*>(shard.name.bytes), size_t(shard.name.size)), shard.size));
+		files.append(nb::make_tuple(to_str(shard.name), shard.size));
 	}
 	for (size_t i = 0; i < archive->base_count; ++i)
-		bases.append(nb::bytes(archive->bases[i].bytes, size_t(archive->bases[i].size)));
+		bases.append(nb::bytes(archive->bases[i].bytes, archive->bases[i].size));
 	auto columns = new_array<int64_t, 2>({archive->clip_count, 9});
 	std::string fronts;
 	for (size_t n = 0; n < archive->clip_count; ++n)
@@ -551,12 +546,12 @@ nb::tuple read_archive(nb::handle given, std::optional<uint64_t> memory_limit)
 							   int64_t(entry.frame_count), bits,
 							   int64_t(entry.kind)};
 		std::copy(row, row + 9, columns.data() + 9 * n);
-		fronts.append(reinterpret_cast<const char*>(clip.front.bytes), size_t(clip.front.size));
+		fronts.append(reinterpret_cast<const char*>(clip.front.bytes), clip.front.size);
 	}
 	nb::object table = nb::none();
 	if (archive->table.found)
 	{
-		const mocpack::TrailerChunk& chunk = archive->table;
+		const mocpack::Chunk& chunk = archive->table;
 		std::string found(size_t(chunk.size), '\0');
 		if (chunk.size &&
 			by_callback.read(by_callback.user, chunk.offset, size_t(chunk.size), &found[0]) != MOCPACK_OK)

@@ -1,15 +1,14 @@
 // WebAssembly exports of the reader for JavaScript.
 //
-// An instance plays one file. The import `read` provides bytes of the file. It may return
-// MOCPACK_NEEDS_BYTES; JavaScript then fetches them and repeats the call. Negative results are a
-// mocpack_Status; message() has the text.
+// An instance plays one file, or lists the clips of one archive. The import `read` provides bytes of the
+// file. It may return MOCPACK_NEEDS_BYTES; JavaScript then fetches them and repeats the call. Negative
+// results are a mocpack_Status; message() has the text.
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
 #include "mocpack/mocpack.h"
-#include "reader/error_message.h"
-#include "reader/inflate.h"
+#include "reader/archive.h"
 #include "reader/reader.h"
 
 #define EXPORT(name) extern "C" __attribute__((export_name(#name)))
@@ -45,6 +44,16 @@ struct
 	mocpack_Text* texts;
 	size_t text_count;
 } samples;
+
+// The open archive, and what JavaScript reads of it.
+mocpack_Archive* archive;
+struct
+{
+	const mocpack::ArchivedClip* clips;
+	size_t clip_count;
+	const mocpack::Shard* shards;
+	uint32_t max_kind;
+} clips;
 
 uint64_t heap_start()
 {
@@ -91,16 +100,6 @@ mocpack_OpenOptions open_options(double memory_limit)
 	return options;
 }
 
-mocpack_ReaderOptions reader_options(uint32_t joint_count, const int32_t* joints, size_t cache)
-{
-	mocpack_ReaderOptions options = MOCPACK_READER_OPTIONS;
-	options.precision = MOCPACK_FLOAT64;
-	options.cache_size = cache;
-	options.joints = joint_count ? joints : nullptr;
-	options.joint_count = joint_count;
-	return options;
-}
-
 // Creates the reader of an open file and its output arrays.
 int32_t start_reading(mocpack_Status status)
 {
@@ -109,13 +108,15 @@ int32_t start_reading(mocpack_Status status)
 	const mocpack_Info& info = *mocpack_info(motion);
 	const bool scaled = info.scales || info.scaled_count;
 	const size_t joints = info.joint_count, frame = (scaled ? 10 : 7) * sizeof(double) * joints;
-	mocpack_ReaderOptions options = reader_options(0, nullptr, CACHE);
 	// the cache is optional: if it exceeds the limit, keep one group
-	status = mocpack_reader_open(motion, &options, &reader, &fault);
-	if (status == MOCPACK_NO_MEMORY)
+	for (size_t cache = CACHE;; cache = 0)
 	{
-		options.cache_size = 0;
+		mocpack_ReaderOptions options = MOCPACK_READER_OPTIONS;
+		options.precision = MOCPACK_FLOAT64;
+		options.cache_size = cache;
 		status = mocpack_reader_open(motion, &options, &reader, &fault);
+		if (status != MOCPACK_NO_MEMORY || !cache)
+			break;
 	}
 	if (status != MOCPACK_OK)
 		return status;
@@ -267,30 +268,34 @@ EXPORT(last_error) const mocpack_Error* last_error()
 	return &fault;
 }
 
-/* Inflates a raw deflate stream to at most `most` bytes and returns their number or a negative status. Writes
- * to `out` unless it is null. */
-EXPORT(inflate_bytes) int32_t inflate_bytes(const uint8_t* bytes, uint32_t size, uint32_t most, uint8_t* out)
+/* Opens a file of `size` bytes: in memory, where they must not change, or through the import if `bytes` is
+ * null. */
+EXPORT(open_file) int32_t open_file(const uint8_t* bytes, double size, double memory_limit)
 {
-	mocpack::Inflated found = mocpack::inflate(bytes, size, nullptr, 0, out, most);
-	if (found.status == MOCPACK_OK)
-		return int32_t(found.size);
-	return mocpack::ErrorMessage(&fault, found.status) << "the archive's index: " << found.message;
+	const mocpack_OpenOptions options = open_options(memory_limit);
+	if (!bytes)
+		heap_end = 0; // an earlier failed call left nothing to keep
+	const mocpack::Bytes file = {bytes, {nullptr, uint64_t(size), read_source}, 0};
+	return start_reading(mocpack::open_clip(file, &options, false, &motion, &fault));
 }
 
-/* Opens a file in memory, which must not change. */
-EXPORT(open_bytes) int32_t open_bytes(const uint8_t* bytes, uint32_t size, double memory_limit)
+/* Opens an archive of `size` bytes through the import. */
+EXPORT(open_archive) int32_t open_archive(double size, double memory_limit)
 {
-	mocpack_OpenOptions options = open_options(memory_limit);
-	return start_reading(mocpack_open(bytes, size, &options, &motion, &fault));
+	const mocpack_OpenOptions options = open_options(memory_limit);
+	const mocpack_Source source = {nullptr, uint64_t(size), read_source};
+	heap_end = 0;
+	return mocpack_archive_open(&source, &options, &archive, &fault);
 }
 
-/* Opens a file of `size` bytes through the import. */
-EXPORT(open_source) int32_t open_source(double size, double memory_limit)
+/* Returns the clips of the archive, their number, its shards, and the greatest kind of clip that opens, as
+ * archive.ts reads them. */
+EXPORT(archive_clips) const void* archive_clips()
 {
-	mocpack_Source source = {nullptr, uint64_t(size), read_source};
-	mocpack_OpenOptions options = open_options(memory_limit);
-	heap_end = 0; // an earlier failed call left nothing to keep
-	return start_reading(mocpack_open_source(&source, &options, &motion, &fault));
+	static_assert(sizeof(mocpack::ArchivedClip) == 104 && sizeof(mocpack::Shard) == 16,
+				  "archive.ts knows these sizes");
+	clips = {archive->clips, archive->clip_count, archive->shards, mocpack::MAX_CLIP_KIND};
+	return &clips;
 }
 
 /* Describes the file as numbers and addresses, in the order of header.ts. */

@@ -65,7 +65,8 @@ const LINK_OPTIONS = [
 ];
 // Flattened first, which finds shorter control flow. The stack lies lowest and grows down, so that nobody points into the first kilobyte. No
 // input makes a good reader trap, so that what only could trap may go; none of it is moved to where it did not run before (as
-// --ignore-implicit-traps would, which then divides by zero).
+// --ignore-implicit-traps would, which then divides by zero). A function with one caller is inlined only if it is small: large functions
+// compress better apart, where local variables have lower numbers.
 const SHRINK_OPTIONS = [
   ..."--flatten --rereloop --simplify-locals -Oz -Oz --converge --dealign --traps-never-happen --low-memory-unused".split(
     " ",
@@ -74,6 +75,7 @@ const SHRINK_OPTIONS = [
     " ",
   ),
   ..."--enable-mutable-globals --enable-multivalue".split(" "),
+  "--one-caller-inline-max-function-size=500",
 ];
 
 /** The files below a folder, as the compiler takes them: it sees no other. */

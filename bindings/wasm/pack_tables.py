@@ -4,9 +4,9 @@
 
 Reads the arrays of `tables.inc` and writes `packed_tables.h`, which declares them, and
 `packed_tables.inc`, from which `trained_tables.cpp` makes them when the program starts. Every
-number is predicted from the one above it, which is that of the class before, and from that beside
-it; its bit length and then its digits go through the core's range coder, under probabilities that
-learn.
+number is predicted from the one above it, which is that of the class before, from one beside it,
+and from the one above scaled as the number to its left was. Its bit length and then its digits go
+through the core's range coder, under the mean of two probabilities that learn.
 """
 
 import argparse
@@ -18,6 +18,8 @@ from math import prod
 from pathlib import Path
 
 WHOLE = 4096  # shares of a table
+Context = tuple[int, ...]
+MOVED = (4,)  # whether the largest share is not where the row above has it
 ARRAY = re.compile(r"inline constexpr (u?int16_t) (\w+)((?:\[\d+\])+) = (\{.*?\});", re.DOTALL)
 
 
@@ -76,49 +78,70 @@ class Packer:
 
     def __init__(self) -> None:
         self.low, self.high, self.bytes = 0, 0xFFFFFFFF, bytearray()
-        self.states: defaultdict[tuple[int, ...], AdaptiveChoice] = defaultdict(AdaptiveChoice)
+        self.start_array()
 
-    def bit(self, context: tuple[int, ...], bit: int) -> None:
-        state = self.states[context]
-        middle = self.low + ((self.high - self.low) * state.one() >> 16)
-        state.learn(bit)
+    def start_array(self) -> None:
+        self.states: defaultdict[Context, AdaptiveChoice] = defaultdict(AdaptiveChoice)
+
+    def bit(self, contexts: tuple[Context, Context], bit: int) -> None:
+        a, b = (self.states[context] for context in contexts)
+        middle = self.low + ((self.high - self.low) * ((a.one() + b.one()) // 2) >> 16)
+        a.learn(bit)
+        b.learn(bit)
         self.low, self.high = (self.low, middle) if bit else (middle + 1, self.high)
         while (self.low ^ self.high) & 0xFF000000 == 0:
             self.bytes.append(self.high >> 24)
             self.low, self.high = self.low << 8 & 0xFFFFFFFF, (self.high << 8 & 0xFFFFFFFF) | 255
 
-    def size(self, value: int, above: int, beside: int) -> None:
-        """Write a number of at most 15 bits, given two like it."""
-        length, first = value.bit_length(), above.bit_length()
-        near = min(max(beside.bit_length() - first, -2), 2) + 2
+    def size(self, value: int, above: int, beside: int, scaled: int) -> None:
+        """Write a number of at most 15 bits, given three like it."""
+        length = value.bit_length()
+        first = (0, above.bit_length(), beside.bit_length())
         node = 1
         for k in (3, 2, 1, 0):
             bit = length >> k & 1
-            self.bit((0, first, near, node), bit)
+            self.bit(((*first, node), (1, scaled.bit_length(), node)), bit)
             node = 2 * node + bit
         for depth, k in enumerate(range(length - 2, -1, -1)):
-            alike = value >> k + 1 == above >> k + 1
-            self.bit((1, min(depth, 5), (above >> k & 1) + 1 if alike else 0), value >> k & 1)
+            a, b = (
+                (kind, min(depth, 5), similar_digit(value, similar, k))
+                for kind, similar in ((2, beside), (3, scaled))
+            )
+            self.bit((a, b), value >> k & 1)
 
     def finish(self) -> bytes:
         self.bytes.append((self.low >> 24) + 1)  # zeros follow, and the first bytes differ
         return bytes(self.bytes)
 
 
+def similar_digit(value: int, similar: int, k: int) -> int:
+    """Return 1 + binary digit k of a similar number; 0 if it differs in a digit before."""
+    return 1 + (similar >> k & 1) if similar >> k + 1 == value >> k + 1 else 0
+
+
+def scaled(row: list[int], above: list[int], i: int) -> int:
+    """Return the number above, scaled as the number to the left is to the one above that."""
+    if i == 0:
+        return abs(above[0])
+    return abs(above[i]) * (abs(row[i - 1]) + 1) // (abs(above[i - 1]) + 1)
+
+
 def pack_shares(packer: Packer, row: list[int], above: list[int], beside: list[int]) -> None:
     """Write a table's shares; the largest is what the others leave."""
     largest, expected = row.index(max(row)), above.index(max(above))
-    packer.bit((2, 0), largest != expected)
+    packer.bit((MOVED, MOVED), largest != expected)
     if largest != expected:
-        packer.size(largest, expected, expected)
+        packer.size(largest, expected, expected, expected)
+    known = [*row[:largest], above[largest], *row[largest + 1 :]]
     for i, share in enumerate(row):
         if i != largest:
-            packer.size(share, above[i], beside[i])
+            packer.size(share, above[i], beside[i], scaled(known, above, i))
 
 
 def pack(arrays: list[Array]) -> bytes:
     packer = Packer()
     for array in arrays:
+        packer.start_array()
         rows = [list(row) for row in array.rows()]
         if array.is_starts:
             rows = [[b - a for a, b in pairwise(row)] for row in rows]
@@ -131,9 +154,11 @@ def pack(arrays: list[Array]) -> bytes:
                 pack_shares(packer, row, above, before)
                 continue
             for i, number in enumerate(row):
-                packer.size(abs(number), abs(above[i]), abs(row[i - 1]) if i else 0)
+                left = abs(row[i - 1]) if i else 0
+                packer.size(abs(number), abs(above[i]), left, scaled(row, above, i))
                 if number:
-                    packer.bit((3, (above[i] > 0) - (above[i] < 0)), number < 0)
+                    sign = (5, (above[i] > 0) - (above[i] < 0))
+                    packer.bit((sign, sign), number < 0)
     return packer.finish()
 
 

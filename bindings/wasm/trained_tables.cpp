@@ -25,6 +25,12 @@ struct PackedArray
 
 const int WIDEST = 64;
 
+// Every bit has two probabilities, of which the coder takes the mean. Each array starts with new ones.
+struct Contexts
+{
+	AdaptiveChoice lengths[16][16][16], scaled_lengths[32][16], digits[2][6][3], moved, signs[3];
+};
+
 class Unpacker
 {
   public:
@@ -34,6 +40,7 @@ class Unpacker
 		for (const PackedArray& array : ARRAYS)
 		{
 			const int width = array.width;
+			contexts_ = Contexts();
 			for (int r = 0; r < array.rows; ++r)
 			{
 				int16_t* row = at + r * width;
@@ -57,11 +64,12 @@ class Unpacker
 		int largest = 1, left = TABLE_TOTAL;
 		for (int i = 2; i < width; ++i)
 			largest = above[i] > above[largest] ? i : largest;
-		if (bit(moved_))
-			largest = 1 + size(largest - 1, largest - 1);
+		if (bit(contexts_.moved, contexts_.moved))
+			largest = 1 + size(largest - 1, largest - 1, largest - 1);
+		row[largest] = above[largest];
 		for (int i = 1; i < width; ++i)
 			if (i != largest)
-				row[i] = int16_t(size(above[i], before[i])), left -= row[i];
+				row[i] = int16_t(size(above[i], before[i], scaled(row, above, i))), left -= row[i];
 		row[largest] = int16_t(left);
 	}
 
@@ -69,36 +77,52 @@ class Unpacker
 	{
 		for (int i = 0; i < width; ++i)
 		{
-			int value = size(magnitude(above[i]), i ? magnitude(row[i - 1]) : 0);
-			row[i] = int16_t(value && bit(signs_[(above[i] > 0) - (above[i] < 0) + 1]) ? -value : value);
+			int value = size(magnitude(above[i]), i ? magnitude(row[i - 1]) : 0, scaled(row, above, i));
+			AdaptiveChoice& sign = contexts_.signs[(above[i] > 0) - (above[i] < 0) + 1];
+			row[i] = int16_t(value && bit(sign, sign) ? -value : value);
 		}
 	}
 
-	// Reads a number of at most 15 bits, given two similar numbers.
-	int size(int above, int beside)
+	// Returns the number above, scaled as the number to the left is to the one above that.
+	static int scaled(const int16_t* row, const int16_t* above, int i)
 	{
-		const int first = bit_length(uint32_t(above)), farther = bit_length(uint32_t(beside)) - first;
-		AdaptiveChoice* states = lengths_[first][farther < -2 ? 0 : farther > 2 ? 4 : farther + 2];
+		return i ? magnitude(above[i]) * (magnitude(row[i - 1]) + 1) / (magnitude(above[i - 1]) + 1)
+				 : magnitude(above[i]);
+	}
+
+	// Reads a number of at most 15 bits, given three similar numbers.
+	int size(int above, int beside, int scaled)
+	{
+		AdaptiveChoice *states = contexts_.lengths[bit_length(uint32_t(above))][bit_length(uint32_t(beside))],
+					   *others = contexts_.scaled_lengths[bit_length(uint32_t(scaled))];
 		int node = 1;
 		while (node < 16)
-			node = 2 * node + bit(states[node]);
+			node = 2 * node + bit(states[node], others[node]);
 		const int length = node - 16;
 		int value = length > 0, depth = 0;
 		for (int k = length - 2; k >= 0; --k, depth += depth < 5)
-			value = 2 * value + bit(digits_[depth][above >> (k + 1) == value ? 1 + (above >> k & 1) : 0]);
+			value = 2 * value + bit(contexts_.digits[0][depth][similar_digit(value, beside, k)],
+									contexts_.digits[1][depth][similar_digit(value, scaled, k)]);
 		return value;
 	}
 
-	int bit(AdaptiveChoice& state)
+	// Returns 1 + binary digit k of a similar number; 0 if it differs in a digit before.
+	static int similar_digit(int value, int similar, int k)
 	{
-		int found = coder_.decode(state.one());
-		state.learn(found);
+		return similar >> (k + 1) == value ? 1 + (similar >> k & 1) : 0;
+	}
+
+	int bit(AdaptiveChoice& a, AdaptiveChoice& b)
+	{
+		int found = coder_.decode((a.one() + b.one()) / 2);
+		a.learn(found);
+		b.learn(found);
 		return found;
 	}
 
 	RangeDecoder coder_ = RangeDecoder(PACKED, sizeof PACKED);
 	int16_t zeros_[WIDEST] = {};
-	AdaptiveChoice lengths_[16][5][16], digits_[6][3], moved_, signs_[3];
+	Contexts contexts_;
 };
 
 __attribute__((constructor)) void make_tables()

@@ -644,7 +644,7 @@ void a_motion_does_not_need_zeroed_memory()
 {
 	alignas(mocpack_Motion) uint8_t room[sizeof(mocpack_Motion)];
 	std::fill(room, room + sizeof room, uint8_t(0xa5));
-	mocpack_Motion* m = new (room) mocpack_Motion(mocpack::Memory(mocpack::default_allocator(), 1));
+	mocpack_Motion* m = new (room) mocpack_Motion();
 	check(!m->bytes.all && !m->bytes.start && !m->info.frame_count && !m->info.joint_bounds &&
 			  !m->payload.size && !m->is_vertices && !m->mesh.faces && !m->needed.size && !m->chunks &&
 			  !m->shares_skeleton && !m->shares_metadata && !m->gaps.joint_count && !m->channels &&

@@ -1,4 +1,4 @@
-/** The native reader as WebAssembly, one instance per open file. */
+/** The native reader as WebAssembly, one instance per open file or archive. */
 
 import { MocpackError, type ErrorKind } from "./error.js";
 import {
@@ -14,19 +14,29 @@ import type { ByteSource } from "./source.js";
 import type { Track, WasmSource } from "./types.js";
 
 /** The exports of bindings/wasm/boundary.cpp. */
-interface Exports extends HeaderExports {
+interface Exports extends HeaderExports, ArchiveExports {
   _initialize(): void;
   image_size(): number;
   allocate(size: number): number;
   last_error(): number;
-  open_bytes(bytes: number, size: number, memoryLimit: number): number;
-  open_source(size: number, memoryLimit: number): number;
+  open_file(bytes: number, size: number, memoryLimit: number): number;
+  open_archive(size: number, memoryLimit: number): number;
   byte_ranges(first: number, stop: number, layers: number, out: number): number;
   read_frames(first: number, stop: number, layers: number): number;
   read_keys(first: number, stop: number): number;
   read_track(index: number): number;
   track_samples(): number;
-  inflate_bytes(bytes: number, size: number, most: number, out: number): number;
+}
+
+/** Exports that list the clips of an archive. */
+export interface ArchiveExports {
+  memory: WebAssembly.Memory;
+  archive_clips(): number;
+}
+
+interface Range {
+  start: number;
+  size: number;
 }
 
 /** Bytes of the file, starting at offset `start`. */
@@ -147,11 +157,7 @@ export class Decoder {
   }
 
   /** Returns a track, or the byte range that is still needed. */
-  private readTrack(
-    running: Running,
-    index: number,
-    parts: Part[],
-  ): Track | { start: number; size: number } {
+  private readTrack(running: Running, index: number, parts: Part[]): Track | Range {
     const { core } = running;
     const head = this.header.takeData.tracks[index];
     const size = head.count * WIDTHS[head.kind];
@@ -201,29 +207,23 @@ export class Decoder {
   }
 }
 
-/** Inflates a raw deflate stream to at most `most` bytes. */
-export async function inflate(
+/** Opens an archive in its own instance, which keeps its index. */
+export async function openIndex(
   module: WebAssembly.Module,
-  packed: Uint8Array,
-  most: number,
-): Promise<Uint8Array> {
-  const { core } = await instantiate(module);
-  return catchTraps(() => {
-    const address = room(core, packed.length);
-    new Uint8Array(core.memory.buffer).set(packed, address);
-    const limit = Math.min(most, 2 ** 31 - 1);
-    const size = core.inflate_bytes(address, packed.length, limit, 0);
-    if (size < 0) throw failure(core, size);
-    const out = room(core, size);
-    core.inflate_bytes(address, packed.length, size, out);
-    return new Uint8Array(core.memory.buffer).slice(out, out + size);
-  });
-}
-
-function room(core: Exports, size: number): number {
-  const address = core.allocate(size) >>> 0;
-  if (!address) throw new MocpackError("memory", TOO_LARGE);
-  return address;
+  source: ByteSource,
+  memoryLimit: number,
+): Promise<ArchiveExports> {
+  const running = await instantiate(module, source);
+  const limit = wholeLimit(memoryLimit);
+  // but for the magic number, everything that is read goes to the end: fetch it at once
+  const status = await fetchAndOpen(
+    running,
+    source,
+    (core) => core.open_archive(source.size, limit),
+    ({ start, size }) => (start ? source.size - start : size),
+  );
+  if (status < 0) throw failure(running.core, status);
+  return running.core;
 }
 
 async function start(
@@ -232,33 +232,42 @@ async function start(
   memoryLimit: number,
 ): Promise<Running> {
   const running = await instantiate(module, source);
-  // 0 would select the reader's default limit
-  const limit = Math.min(Math.max(1, Math.floor(memoryLimit)), 2 ** 32);
+  const limit = wholeLimit(memoryLimit);
   const status = source.whole
     ? await openBytes(running.core, source, limit)
-    : await openSource(running, source, limit);
+    : await fetchAndOpen(running, source, (core) => core.open_file(0, source.size, limit));
   if (status < 0) throw failure(running.core, status);
   running.parts = [];
   return running;
 }
 
+/** Returns the limit in whole bytes; 0 would select the reader's default. */
+function wholeLimit(memoryLimit: number): number {
+  return Math.min(Math.max(1, Math.floor(memoryLimit)), 2 ** 32);
+}
+
 async function openBytes(core: Exports, source: ByteSource, limit: number): Promise<number> {
   const bytes = await source.read(0, source.size);
   return catchTraps(() => {
-    const address = room(core, bytes.length);
+    const address = core.allocate(bytes.length) >>> 0;
+    if (!address) throw new MocpackError("memory", TOO_LARGE);
     new Uint8Array(core.memory.buffer).set(bytes, address);
-    return core.open_bytes(address, bytes.length, limit);
+    return core.open_file(address, bytes.length, limit);
   });
 }
 
-/** Tries to open the file, fetching the bytes it asks for until it succeeds. */
-async function openSource(running: Running, source: ByteSource, limit: number): Promise<number> {
-  const { core, parts } = running;
+/** Repeats a call of the reader, with the bytes that it asked for, until it needs no more. */
+async function fetchAndOpen(
+  { core, parts }: Running,
+  source: ByteSource,
+  open: (core: Exports) => number,
+  sizeOf = ({ size }: Range): number => size,
+): Promise<number> {
   for (;;) {
-    const status = catchTraps(() => core.open_source(source.size, limit));
+    const status = catchTraps(() => open(core));
     if (status !== NEEDS_BYTES) return status;
-    const { start, size } = neededRange(core);
-    parts.push(await part(source, start, size));
+    const range = neededRange(core);
+    parts.push(await part(source, range.start, sizeOf(range)));
   }
 }
 
@@ -279,7 +288,7 @@ function decoderFailure(cause: unknown): MocpackError {
 }
 
 /** Returns the byte range that the reader needs next. */
-function neededRange(core: Exports): { start: number; size: number } {
+function neededRange(core: Exports): Range {
   const view = new DataView(core.memory.buffer, core.last_error());
   return { start: Number(view.getBigUint64(8, true)), size: Number(view.getBigUint64(16, true)) };
 }

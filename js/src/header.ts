@@ -278,10 +278,15 @@ export function addressesAt(
 
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
+/** Returns a view of the bytes whose address and size are stored at `at`. */
+export function bytesAt(core: Pick<HeaderExports, "memory">, at: number): Uint8Array {
+  const [bytes, size] = addressesAt(core, at, 2);
+  return new Uint8Array(core.memory.buffer, bytes, size);
+}
+
 /** Reads the text whose address and size are stored at `at`. */
 export function textAt(core: Pick<HeaderExports, "memory">, at: number): string {
-  const [bytes, size] = addressesAt(core, at, 2);
-  return utf8.decode(new Uint8Array(core.memory.buffer, bytes, size));
+  return utf8.decode(bytesAt(core, at));
 }
 
 /** Parses a JSON object that the reader has validated; empty text is an empty object. */

@@ -34,12 +34,7 @@ export async function openSource(
   source: () => Promise<ByteSource>,
   options: OpenOptions,
 ): Promise<Motion> {
-  const { signal, memoryLimit = DEFAULT_LIMIT } = options;
-  if (!(memoryLimit > 0))
-    throw new RangeError(`memoryLimit must be above 0 bytes, got ${memoryLimit}`);
-  signal?.throwIfAborted();
-  // fetch the decoder and the start of the file in parallel
-  const [bytes, module] = await Promise.all([source(), decoderModule(options)]);
+  const { bytes, module, memoryLimit } = await prepare(source, options);
   try {
     return new FileMotion(bytes, await Decoder.open(module, bytes, memoryLimit), memoryLimit);
   } catch (error) {
@@ -48,8 +43,21 @@ export async function openSource(
   }
 }
 
+/** Checks the options, then fetches the decoder and the start of the file in parallel. */
+export async function prepare(
+  source: () => Promise<ByteSource>,
+  options: OpenOptions,
+): Promise<{ bytes: ByteSource; module: WebAssembly.Module; memoryLimit: number }> {
+  const { signal, memoryLimit = DEFAULT_LIMIT } = options;
+  if (!(memoryLimit > 0))
+    throw new RangeError(`memoryLimit must be above 0 bytes, got ${memoryLimit}`);
+  signal?.throwIfAborted();
+  const [bytes, module] = await Promise.all([source(), decoderModule(options)]);
+  return { bytes, module, memoryLimit };
+}
+
 /** Loads the decoder from the options, or the one next to this package. */
-export function decoderModule(options: OpenOptions): Promise<WebAssembly.Module> {
+function decoderModule(options: OpenOptions): Promise<WebAssembly.Module> {
   return loadModule(options.wasm ?? new URL("./mocpack.wasm", import.meta.url));
 }
 

@@ -15,7 +15,7 @@ from damaged_archives import damaged_indexes, with_kind
 from mocpack.container import read_trailer
 from mocpack.container.skel import DICTIONARY
 from mocpack.corpora import pack
-from mocpack.errors import FormatError
+from mocpack.errors import CorruptionError, TruncatedError
 from mocpack.source import open_source
 from mocpack.testing.motions import hard_clips, vertex_wave, walk
 from takes import take
@@ -28,6 +28,7 @@ HARD = {
     "noise": "noise",
     "full turns": "turns",
 }
+KINDS = {TruncatedError: "truncated", CorruptionError: "corrupt"}
 TAKES = {
     "roots": ["roots", "rest", "names"],
     "times": ["times"],
@@ -53,16 +54,16 @@ def sliding_hips():
 
 
 def write_damaged(folder):
-    """Archives with a wrong index, and whether Python opens them."""
+    """Archives with a wrong index, and the kind of error that Python gives."""
     for name in ("all", "many"):
         data = (folder / f"{name}.mocps").read_bytes()
         for number, case in enumerate(damaged_indexes(data, 13, 150)):
             try:
                 read_trailer(open_source(case))
-                verdict = "opens"
-            except FormatError:
-                verdict = "refused"
-            (folder / f"damaged-{name}{number}-{verdict}.mocps").write_bytes(case)
+                kind = "ok"
+            except tuple(KINDS) as error:
+                kind = KINDS[type(error)]
+            (folder / f"damaged-{name}{number}-{kind}.mocps").write_bytes(case)
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,5 @@
-// The small build, for browsers: without scenes, float32, world space and tasks, and optimized for size.
+// The small build, for browsers: without scenes, float32, world space, tasks and flags of mocpack_open, and
+// optimized for size. Its only caller, bindings/wasm/boundary.cpp, passes valid arguments.
 #pragma once
 
 namespace mocpack
@@ -9,6 +10,8 @@ const bool SMALL_BUILD = true;
 #else
 const bool SMALL_BUILD = false;
 #endif
+
+const bool CHECKS_ARGUMENTS = !SMALL_BUILD;
 
 } // namespace mocpack
 

@@ -1,40 +1,64 @@
 // Archives: reads the trailer, and assembles the files of clips.
+#include "reader/archive.h"
+
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 
 #include "coding/checksum.h"
 #include "coding/crc32.h"
-#include "reader/archive.h"
-#include "reader/fields.h"
-#include "reader/inflate.h"
-#include "reader/json.h"
+#include "reader/names.h"
+#include "reader/numbers.h"
 
 using namespace mocpack;
 
 namespace
 {
 
-const uint64_t HEAD_SIZE = 5, FOOTER_SIZE = 24, COLUMNS = 9;
+const uint64_t HEAD_SIZE = 5, FOOTER_SIZE = 24;
 const uint64_t MAX_FIELD = ~uint64_t(0) >> 1; // other readers store fields as signed 64-bit numbers
-const uint64_t INDEX_ROOM = 1 << 20, MAX_INFLATION = 256, MAX_NAME_BYTES = 1024;
+const uint64_t INDEX_ROOM = 1 << 20, MAX_INFLATION = 256, MAX_CLIP_NAME = 1024;
 const uint8_t ARCHIVE_VERSION = 1;
-const uint64_t MAX_KIND = 1; // 0: its own file; 1: the same bytes as another clip
-const size_t MAX_CHUNK_HEADER_BYTES = 4 + 10 + 4;
 
-uint64_t read_little_endian(const uint8_t* bytes, int count)
+// Returns whether a name is a plain file name without a path.
+bool is_plain_name(mocpack_Text name)
 {
-	uint64_t value = 0;
-	while (count-- > 0)
-		value = value << 8 | bytes[count];
-	return value;
+	bool good = name.size && name.bytes[0] != '.';
+	for (size_t i = 0; i < name.size; ++i)
+	{
+		const char letter = name.bytes[i];
+		good = good && letter && letter != '/' && letter != '\\' && letter != ':';
+	}
+	return good;
 }
 
 struct Opening
 {
 	mocpack_Archive* archive;
 	mocpack_Error* error;
+	Bytes trailer; // the archive without its footer
+
+	bool run()
+	{
+		Chunk index = {};
+		return read_footer() && find_index(&index) && read_index(index);
+	}
+
+  private:
+	// The columns of the index.
+	enum
+	{
+		BASE,
+		SHARD,
+		STEP, // from the end of the clip before
+		STORED_SIZE,
+		BASE_OFFSET,
+		FRONT_SIZE,
+		FRAME_COUNT,
+		FRAME_TIME,
+		KIND,
+		COLUMNS
+	};
 
 	ErrorMessage fail(mocpack_Status status, uint64_t offset)
 	{
@@ -43,284 +67,196 @@ struct Opening
 
 	bool no_memory()
 	{
-		fail(MOCPACK_NO_MEMORY, 0)
-			<< "the archive's index needs more memory than the limit allows or the system has";
+		return mocpack::no_memory(error, "the clips of the archive");
+	}
+
+	template <typename T> T* array(uint64_t count)
+	{
+		return archive->memory.allocate_array<T>(count + 1);
+	}
+
+	bool read_footer()
+	{
+		const Bytes all = {nullptr, archive->source, 0};
+		const uint64_t size = all.source.size, end = size - FOOTER_SIZE;
+		uint8_t buffer[FOOTER_SIZE] = {};
+		if (size >= HEAD_SIZE + FOOTER_SIZE && !all.view(end, FOOTER_SIZE, buffer, error))
+			return false;
+		Fields in("the archive's footer", buffer, FOOTER_SIZE, end, error);
+		archive->trailer = in.integer(8);
+		const uint64_t stated_size = in.integer(8), version = in.u8();
+		if (!checksum_matches(crc32(0, buffer, 17), uint32_t(in.integer(4))) ||
+			std::memcmp(in.at(), "SOM", 3))
+			return explain_footer(all);
+		if (!check_version("archive", version, ARCHIVE_VERSION, end + 16, error))
+			return false;
+		trailer = all;
+		trailer.source.size = end;
+		const bool good = stated_size == size && archive->trailer >= HEAD_SIZE && archive->trailer <= end;
+		if (!good)
+			fail(MOCPACK_CORRUPT, end)
+				<< "the archive has " << size << " bytes, its footer says " << stated_size;
+		return good;
+	}
+
+	// Sets the error of an archive without a footer.
+	bool explain_footer(const Bytes& all)
+	{
+		const uint64_t size = all.source.size;
+		uint8_t magic[4] = {};
+		if (size >= sizeof magic && !all.view(0, sizeof magic, magic, error))
+			return false;
+		if (std::memcmp(magic, "\x93MOS", sizeof magic))
+			fail(MOCPACK_NOT_MOCPACK, 0) << "not a .mocps archive";
+		else
+			fail(MOCPACK_TRUNCATED, size)
+				<< "the archive has no footer: it is truncated or still being written";
 		return false;
 	}
 
-	bool read(uint64_t offset, uint64_t size, void* dst)
+	// Loads chunk INDX, the last of the trailer. Skips optional chunks.
+	bool find_index(Chunk* chunk)
 	{
-		mocpack_Status status = archive->source.read(archive->source.user, offset, size_t(size), dst);
-		if (status == MOCPACK_OK)
-			return true;
-		bool later = status == MOCPACK_NEEDS_BYTES;
-		ErrorMessage(error, later ? status : MOCPACK_READ_FAILED, offset, size)
-			<< "bytes " << offset << " to " << offset + size
-			<< (later ? " must be fetched first" : " cannot be read");
-		return false;
-	}
-
-	bool run()
-	{
-		uint64_t size = archive->source.size;
-		Span index = {nullptr, 0};
-		return read_footer(size, &archive->trailer) &&
-			   find_index(archive->trailer, size - FOOTER_SIZE, &index) && read_index(index);
-	}
-
-	bool read_footer(uint64_t size, uint64_t* start)
-	{
-		uint8_t footer[FOOTER_SIZE], magic[4] = {0, 0, 0, 0};
-		bool large = size >= HEAD_SIZE + FOOTER_SIZE;
-		if (large && !read(size - FOOTER_SIZE, FOOTER_SIZE, footer))
-			return false;
-		bool ended = large && !std::memcmp(footer + 21, "SOM", 3) &&
-					 checksum_matches(crc32(0, footer, 17), uint32_t(read_little_endian(footer + 17, 4)));
-		if (!ended)
+		const uint64_t end = trailer.source.size;
+		for (uint64_t at = archive->trailer; at < end; at += chunk->size)
 		{
-			if (size >= 4 && !read(0, 4, magic))
+			uint8_t tag[4] = {};
+			if (!read_chunk_header(trailer, &at, tag, chunk, error))
 				return false;
-			if (std::memcmp(magic, "\x93MOS", 4))
-				fail(MOCPACK_NOT_MOCPACK, 0) << "not a .mocps archive";
-			else
-				fail(MOCPACK_TRUNCATED, size)
-					<< "the archive has no footer: it is truncated or still being written";
-			return false;
-		}
-		if (footer[16] != ARCHIVE_VERSION)
-		{
-			fail(footer[16] ? MOCPACK_UNSUPPORTED : MOCPACK_CORRUPT, size - 8)
-				<< "archive version " << uint64_t(footer[16]) << " is not supported, expected "
-				<< uint64_t(ARCHIVE_VERSION);
-			return false;
-		}
-		*start = read_little_endian(footer, 8);
-		if (read_little_endian(footer + 8, 8) == size && *start >= HEAD_SIZE && *start <= size - FOOTER_SIZE)
-			return true;
-		fail(MOCPACK_CORRUPT, size - FOOTER_SIZE)
-			<< "the archive has " << size << " bytes, its footer says " << read_little_endian(footer + 8, 8);
-		return false;
-	}
-
-	// Finds the INDX chunk between two offsets and loads its body. Skips optional chunks.
-	bool find_index(uint64_t at, uint64_t end, Span* index)
-	{
-		while (at < end)
-		{
-			uint8_t head[MAX_CHUNK_HEADER_BYTES];
-			uint64_t room = end - at < MAX_CHUNK_HEADER_BYTES ? end - at : MAX_CHUNK_HEADER_BYTES;
-			if (!read(at, room, head))
+			const uint64_t left = end - at;
+			const bool is_index = !std::memcmp(tag, "INDX", 4), is_table = !std::memcmp(tag, "tabl", 4);
+			if (!check_size(tag, *chunk, left, error))
 				return false;
-			Fields fields("the archive's trailer", head, size_t(room), at, error);
-			const uint8_t* tag = fields.raw(4);
-			uint64_t size = fields.varint();
-			const uint8_t* sum = fields.raw(4);
-			if (!fields.good())
-				return false;
-			uint64_t body = at + uint64_t(fields.at() - head);
-			if (size > end - body)
-			{
-				fail(MOCPACK_TRUNCATED, at) << "the archive's trailer ends inside a chunk";
-				return false;
-			}
-			bool is_index = !std::memcmp(tag, "INDX", 4);
-			if (is_index && size != end - body)
-			{
-				fail(MOCPACK_CORRUPT, at) << "chunk INDX is not the last chunk of the archive's trailer";
-				return false;
-			}
+			if (is_index && chunk->size == left)
+				return load_chunk(trailer, tag, chunk, &archive->memory, error);
 			if (is_index)
-				return load_index(body, size, uint32_t(read_little_endian(sum, 4)), index);
-			if (tag[0] < 'a' || tag[0] > 'z')
 			{
-				fail(MOCPACK_UNSUPPORTED, at).operator<<("the archive contains chunk ").quote(tag, 4)
-					<< ", which needs a newer version of mocpack";
+				fail(MOCPACK_CORRUPT, at) << "chunk INDX is not the last chunk of the archive";
 				return false;
 			}
-			if (!std::memcmp(tag, "tabl", 4))
-			{
-				if (archive->table.found)
-				{
-					fail(MOCPACK_CORRUPT, at) << "the archive's trailer has two chunks 'tabl'";
-					return false;
-				}
-				archive->table = {body, size, uint32_t(read_little_endian(sum, 4)), true};
-			}
-			at = body + size;
+			if (!is_optional(tag, at, error) || (is_table && !check_first(tag, archive->table, at, error)))
+				return false;
+			if (is_table)
+				archive->table = *chunk;
 		}
 		fail(MOCPACK_CORRUPT, end) << "the archive's trailer has no INDX chunk";
 		return false;
 	}
 
-	bool load_index(uint64_t body, uint64_t size, uint32_t sum, Span* index)
+	bool read_index(const Chunk& chunk)
 	{
-		uint8_t* packed = archive->memory.allocate_array<uint8_t>(size + 1);
-		if (!packed)
-			return no_memory();
-		if (!read(body, size, packed))
+		Fields packed = fields_of(chunk, "the archive's index", error);
+		size_t size = 0;
+		const uint64_t most = INDEX_ROOM + MAX_INFLATION * chunk.size;
+		const uint8_t* bytes = inflate_fields(&packed, most, &archive->memory, &size);
+		archive->memory.release(const_cast<uint8_t*>(chunk.body));
+		if (!bytes)
 			return false;
-		uint32_t found_sum = crc32(0, reinterpret_cast<const uint8_t*>("INDX"), 4);
-		found_sum = crc32(found_sum, packed, size_t(size));
-		if (!checksum_matches(found_sum, sum))
-		{
-			fail(MOCPACK_CORRUPT, body) << "chunk INDX: wrong checksum";
-			return false;
-		}
-		uint64_t most = INDEX_ROOM + MAX_INFLATION * size;
-		Inflated found = inflate(packed, size_t(size), nullptr, 0, nullptr, size_t(most));
-		if (found.status != MOCPACK_OK)
-		{
-			fail(found.status, body) << "the archive's index: " << found.message;
-			return false;
-		}
-		uint8_t* whole = archive->memory.allocate_array<uint8_t>(found.size + 1);
-		if (!whole)
-			return no_memory();
-		inflate(packed, size_t(size), nullptr, 0, whole, found.size);
-		archive->memory.release(packed);
-		*index = {whole, found.size};
-		return true;
+		Fields in = packed.part(bytes, size);
+		return read_shards(in) && read_bases(in) && read_names(in) && read_columns(in);
 	}
 
-	bool read_index(Span index)
+	bool read_shards(Fields& in)
 	{
-		Fields fields("the archive's index", index.bytes, size_t(index.size), 0, error);
-		archive->shard_count = size_t(fields.varint(fields.left()));
-		archive->shards = archive->memory.allocate_array<Shard>(archive->shard_count + 1);
+		const size_t count = archive->shard_count = size_t(in.varint(in.left()));
+		archive->shards = array<Shard>(count);
 		if (!archive->shards)
 			return no_memory();
-		for (size_t k = 0; k < archive->shard_count && fields.good(); ++k)
+		for (size_t k = 0; k < count && in.good(); ++k)
 		{
-			const Span name = text(fields);
-			archive->shards[k] = {name, fields.varint(MAX_FIELD)};
-			if (fields.good() && !is_plain_name(name))
-			{
-				fail(MOCPACK_CORRUPT, 0).quote(name.bytes, size_t(name.size))
-					<< " in the archive's index is not a valid shard name";
-				return false;
-			}
+			const mocpack_Text name = in.text(MAX_CLIP_NAME);
+			archive->shards[k] = {name, in.varint(MAX_FIELD)};
+			if (in.good() && !is_plain_name(name))
+				in.fail(MOCPACK_CORRUPT).operator<<(": ").quote(name.bytes, name.size)
+					<< " is not a valid shard name";
 		}
-		size_t base_count = size_t(fields.varint(fields.left()));
-		Span* bases = archive->memory.allocate_array<Span>(base_count + 1);
-		if (!bases)
+		return in.good();
+	}
+
+	bool read_bases(Fields& in)
+	{
+		const size_t count = archive->base_count = size_t(in.varint(in.left()));
+		archive->bases = array<Span>(count);
+		if (!archive->bases)
 			return no_memory();
-		for (size_t k = 0; k < base_count && fields.good(); ++k)
-			bases[k] = sized(fields);
-		archive->bases = bases, archive->base_count = base_count;
-		archive->clip_count = size_t(fields.varint(fields.left()));
-		archive->clips = archive->memory.allocate_array<ArchivedClip>(archive->clip_count + 1);
-		if (!archive->clips)
-			return no_memory();
-		for (size_t n = 0; n < archive->clip_count && fields.good(); ++n)
+		for (size_t k = 0; k < count && in.good(); ++k)
 		{
-			Span name = text(fields);
-			archive->clips[n].entry.name = {reinterpret_cast<const char*>(name.bytes), size_t(name.size)};
+			const uint64_t size = in.varint(MAX_FIELD);
+			archive->bases[k] = {in.raw(size), size_t(size)};
 		}
-		const uint8_t* columns = fields.raw(8 * COLUMNS * archive->clip_count);
-		return fields.good() && place_clips(columns, bases, base_count, fields);
+		return in.good();
 	}
 
-	Span sized(Fields& fields, uint64_t most = MAX_FIELD)
+	bool read_names(Fields& in)
 	{
-		uint64_t size = fields.varint(most);
-		const uint8_t* bytes = fields.raw(size);
-		return {bytes, bytes ? size : 0};
+		const size_t count = archive->clip_count = size_t(in.varint(in.left()));
+		archive->clips = array<ArchivedClip>(count);
+		const mocpack_Text** names = array<const mocpack_Text*>(count);
+		if (!archive->clips || !names)
+			return no_memory();
+		for (size_t n = 0; n < count; ++n)
+		{
+			mocpack_Text& name = archive->clips[n].entry.name;
+			name = in.text(MAX_CLIP_NAME);
+			names[n] = &name;
+		}
+		const mocpack_Text* twice = in.good() ? find_duplicate(names, count) : nullptr;
+		archive->memory.release(names);
+		if (twice)
+			fail(MOCPACK_CORRUPT, 0).quote(twice->bytes, twice->size)
+				<< " is the name of two clips of the archive";
+		return in.good() && !twice;
 	}
 
-	Span text(Fields& fields)
+	bool read_columns(Fields& in)
 	{
-		Span found = sized(fields, MAX_NAME_BYTES);
-		if (fields.good() && !is_utf8(found.bytes, size_t(found.size)))
-			fields.fail(MOCPACK_CORRUPT) << ": a name is not UTF-8";
-		return found;
-	}
-
-	// Returns whether a name is a plain file name without a path.
-	static bool is_plain_name(Span name)
-	{
-		bool good = name.size && name.bytes[0] != '.';
-		for (uint64_t i = 0; i < name.size; ++i)
-			good = good && name.bytes[i] && !std::strchr("/\\:", name.bytes[i]);
-		return good;
-	}
-
-	uint64_t number(const uint8_t* columns, int column, size_t clip) const
-	{
-		size_t count = archive->clip_count;
-		uint64_t value = 0;
-		for (int byte = 8; byte-- > 0;)
-			value = value << 8 | columns[(size_t(column) * 8 + size_t(byte)) * count + clip];
-		return value;
-	}
-
-	bool place_clips(const uint8_t* columns, const Span* bases, size_t base_count, Fields& fields)
-	{
+		const size_t count = archive->clip_count;
+		const uint8_t* planes = in.raw(8 * COLUMNS * uint64_t(count));
 		uint64_t end = 0;
-		for (size_t n = 0; n < archive->clip_count; ++n)
+		for (size_t n = 0; n < count && in.good(); ++n)
 		{
+			uint64_t row[COLUMNS] = {};
+			for (size_t c = 0; c < COLUMNS; ++c)
+				for (size_t byte = 8; byte-- > 0;)
+					row[c] = row[c] << 8 | planes[(8 * c + byte) * count + n];
 			ArchivedClip& clip = archive->clips[n];
-			mocpack_ArchiveClip& entry = clip.entry;
-			uint64_t base = number(columns, 0, n), step = number(columns, 2, n);
-			uint64_t front = number(columns, 5, n), bits = number(columns, 7, n);
-			clip.archive = archive;
-			entry.shard = number(columns, 1, n);
-			entry.offset = end + (step & 1 ? ~(step >> 1) : step >> 1);
-			entry.stored_size = number(columns, 3, n);
-			entry.base_offset = number(columns, 4, n);
-			entry.frame_count = number(columns, 6, n);
-			entry.kind = number(columns, 8, n);
-			std::memcpy(&entry.frame_time, &bits, 8);
-			end = entry.offset + entry.stored_size;
-			bool good = base <= base_count && entry.shard <= archive->shard_count &&
-						entry.offset <= MAX_FIELD && entry.stored_size <= MAX_FIELD && end <= MAX_FIELD &&
-						entry.base_offset <= entry.stored_size && front <= entry.stored_size &&
-						front <= fields.left() && entry.frame_count && entry.frame_count <= MAX_FIELD &&
-						entry.frame_time > 0 && std::isfinite(entry.frame_time) && entry.kind <= MAX_FIELD &&
-						(entry.shard || end <= archive->trailer);
-			if (!good)
-			{
-				fail(MOCPACK_CORRUPT, 0).quote(entry.name.bytes, entry.name.size)
-					<< ": the index entry of this clip is invalid";
-				return false;
-			}
-			clip.front = {fields.raw(front), front};
-			clip.base = base ? bases[base - 1] : Span{nullptr, 0};
-			clip.base_number = base;
-			entry.size = entry.stored_size + clip.base.size;
+			if (!place(row, &end, &in, &clip))
+				in.fail(MOCPACK_CORRUPT)
+						.operator<<(": the entry of clip ")
+						.quote(clip.entry.name.bytes, clip.entry.name.size)
+					<< " is invalid";
 		}
-		fields.end();
-		return fields.good() && names_differ();
+		in.end();
+		return in.good();
 	}
 
-	// Returns whether all clip names differ, by sorting them.
-	bool names_differ()
+	// Sets the entry of a clip whose name is known. `end` is the end of the clip before. Returns false if the
+	// row is invalid.
+	bool place(const uint64_t* row, uint64_t* end, Fields* in, ArchivedClip* clip) const
 	{
-		const ArchivedClip** sorted =
-			archive->memory.allocate_array<const ArchivedClip*>(archive->clip_count + 1);
-		if (!sorted)
-			return no_memory();
-		for (size_t n = 0; n < archive->clip_count; ++n)
-			sorted[n] = archive->clips + n;
-		std::qsort(sorted, archive->clip_count, sizeof(ArchivedClip*), compare_names);
-		for (size_t n = 1; n < archive->clip_count; ++n)
-			if (!compare_names(sorted + n - 1, sorted + n))
-			{
-				const mocpack_Text& name = sorted[n]->entry.name;
-				fail(MOCPACK_CORRUPT, 0).quote(name.bytes, name.size)
-					<< " is the name of two clips of the archive";
-				return false;
-			}
-		archive->memory.release(sorted);
+		const uint64_t base = row[BASE], step = row[STEP], front = row[FRONT_SIZE];
+		mocpack_ArchiveClip& entry = clip->entry;
+		clip->archive = archive;
+		clip->base_number = base;
+		entry.shard = row[SHARD];
+		entry.offset = *end + (step & 1 ? ~(step >> 1) : step >> 1);
+		entry.stored_size = row[STORED_SIZE];
+		entry.base_offset = row[BASE_OFFSET];
+		entry.frame_count = row[FRAME_COUNT];
+		entry.kind = row[KIND];
+		std::memcpy(&entry.frame_time, row + FRAME_TIME, sizeof entry.frame_time);
+		*end = entry.offset + entry.stored_size;
+		const bool fits =
+			(entry.offset | entry.stored_size | *end | entry.frame_count | entry.kind) <= MAX_FIELD;
+		if (!fits || base > archive->base_count || entry.shard > archive->shard_count ||
+			entry.base_offset > entry.stored_size || front > entry.stored_size || front > in->left() ||
+			!entry.frame_count || !(entry.frame_time > 0) || !std::isfinite(entry.frame_time) ||
+			(!entry.shard && *end > archive->trailer))
+			return false;
+		clip->front = {in->raw(front), size_t(front)};
+		clip->base = base ? archive->bases[base - 1] : Span{nullptr, 0};
+		entry.size = entry.stored_size + clip->base.size;
 		return true;
-	}
-
-	static int compare_names(const void* a, const void* b)
-	{
-		const mocpack_Text &first = (*static_cast<const ArchivedClip* const*>(a))->entry.name,
-						   &second = (*static_cast<const ArchivedClip* const*>(b))->entry.name;
-		size_t common = first.size < second.size ? first.size : second.size;
-		int found = common ? std::memcmp(first.bytes, second.bytes, common) : 0;
-		return found ? found : first.size < second.size ? -1 : first.size > second.size;
 	}
 };
 
@@ -372,7 +308,7 @@ mocpack_Status mocpack_archive_open(const mocpack_Source* source, const mocpack_
 	if (!place)
 		return ErrorMessage(error, MOCPACK_NO_MEMORY) << "out of memory";
 	mocpack_Archive* made = new (place) mocpack_Archive(allocator, limit, *source);
-	Opening opening = {made, error};
+	Opening opening = {made, error, {}};
 	if (!opening.run())
 	{
 		mocpack_archive_close(made);
@@ -419,7 +355,7 @@ mocpack_Status mocpack_archive_read_clip(const mocpack_Archive* archive, size_t 
 {
 	if (clip >= archive->clip_count || archive->clips[clip].entry.shard)
 		return MOCPACK_BAD_ARGUMENT;
-	if (archive->clips[clip].entry.kind > MAX_KIND)
+	if (archive->clips[clip].entry.kind > MAX_CLIP_KIND)
 		return MOCPACK_UNSUPPORTED;
 	uint64_t whole = archive->clips[clip].entry.size;
 	if (offset > whole || size > whole - offset)
@@ -438,13 +374,13 @@ mocpack_Status mocpack_archive_open_clip(const mocpack_Archive* archive, size_t 
 			   << "clip index " << uint64_t(clip) << " is outside the archive, which has "
 			   << uint64_t(archive->clip_count) << " clips";
 	ArchivedClip& chosen = archive->clips[clip];
-	if (chosen.entry.kind > MAX_KIND)
+	if (chosen.entry.kind > MAX_CLIP_KIND)
 		return ErrorMessage(error, MOCPACK_UNSUPPORTED).quote(chosen.entry.name.bytes, chosen.entry.name.size)
 			   << " is a clip of kind " << chosen.entry.kind << ", which needs a newer version of mocpack";
 	if (chosen.entry.shard)
 	{
-		const Span& shard = archive->shards[chosen.entry.shard - 1].name;
-		return ErrorMessage(error, MOCPACK_UNSUPPORTED).quote(shard.bytes, size_t(shard.size))
+		const mocpack_Text& shard = archive->shards[chosen.entry.shard - 1].name;
+		return ErrorMessage(error, MOCPACK_UNSUPPORTED).quote(shard.bytes, shard.size)
 			   << " contains this clip: open that archive";
 	}
 	mocpack_Source source = {&chosen, chosen.entry.size, read_clip};

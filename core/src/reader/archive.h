@@ -1,14 +1,16 @@
 // Internal view of an open archive.
 #pragma once
-#include "reader/memory.h"
+#include "reader/chunks.h"
 
 namespace mocpack
 {
 
+const uint32_t MAX_CLIP_KIND = 1; // 0: its own file; 1: the same bytes as another clip
+
 struct Span
 {
 	const uint8_t* bytes;
-	uint64_t size;
+	size_t size;
 };
 
 // A clip and the state of its read callback.
@@ -23,16 +25,8 @@ struct ArchivedClip
 // Another file of the archive, in the same folder.
 struct Shard
 {
-	Span name;
+	mocpack_Text name;
 	uint64_t size;
-};
-
-// A chunk of the trailer that this library does not parse.
-struct TrailerChunk
-{
-	uint64_t offset, size;
-	uint32_t checksum;
-	bool found;
 };
 
 } // namespace mocpack
@@ -47,8 +41,8 @@ struct mocpack_Archive
 	size_t shard_count = 0;
 	mocpack::Span* bases = nullptr;
 	size_t base_count = 0;
-	uint64_t trailer = 0; // offset
-	mocpack::TrailerChunk table = {};
+	uint64_t trailer = 0;	   // offset
+	mocpack::Chunk table = {}; // the catalog, which this library does not parse
 
 	mocpack_Archive(const mocpack_Allocator& allocator, uint64_t limit, const mocpack_Source& given)
 		: memory(allocator, limit), source(given)

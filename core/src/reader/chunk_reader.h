@@ -26,10 +26,9 @@ struct ChunkReader
 		return in.good() && !out_of_memory;
 	}
 
-	// Reads the name of the index-th `of`, at most `longest` bytes of UTF-8. Copies it to `*room` and
-	// advances
-	// `*room` past its terminator.
-	MOCPACK_NOINLINE mocpack_Text name(const char* of, size_t index, size_t longest, char** room);
+	// Reads a name of at most `longest` bytes. Copies it to `*room` and advances `*room` past its
+	// terminator.
+	MOCPACK_NOINLINE mocpack_Text name(size_t longest, char** room);
 
   private:
 	MOCPACK_NOINLINE void* bytes(uint64_t count, size_t size)

@@ -23,6 +23,16 @@ bool is_tag(const uint8_t* tag, const char* name)
 	return !std::memcmp(tag, name, 4);
 }
 
+// Verifies the checksum of a chunk whose body is loaded.
+MOCPACK_NOINLINE bool check_chunk(const uint8_t* tag, const Chunk& chunk, mocpack_Error* error)
+{
+	if (checksum_matches(crc32(crc32(0, tag, 4), chunk.body, size_t(chunk.size)), chunk.checksum))
+		return true;
+	ErrorMessage(error, MOCPACK_CORRUPT, chunk.offset).operator<<("chunk ").quote(tag, 4)
+		<< ": wrong checksum";
+	return false;
+}
+
 } // namespace
 
 bool read_magic(const Bytes& bytes, mocpack_Error* error)
@@ -39,11 +49,18 @@ bool read_magic(const Bytes& bytes, mocpack_Error* error)
 		ErrorMessage(error, MOCPACK_NOT_MOCPACK) << "not a .mocp file";
 	else if (size < START)
 		ErrorMessage(error, MOCPACK_TRUNCATED, size) << "the file ends inside its first 5 bytes";
-	else if (start[4] < 1)
-		ErrorMessage(error, MOCPACK_CORRUPT, 4) << "format version must be at least 1, got 0";
-	else if (start[4] > FORMAT_VERSION)
-		ErrorMessage(error, MOCPACK_UNSUPPORTED, 4)
-			<< "format version " << uint64_t(start[4]) << " is newer than " << uint64_t(FORMAT_VERSION)
+	else
+		return check_version("format", start[4], FORMAT_VERSION, 4, error);
+	return false;
+}
+
+bool check_version(const char* what, uint64_t version, uint64_t newest, uint64_t offset, mocpack_Error* error)
+{
+	if (version < 1)
+		ErrorMessage(error, MOCPACK_CORRUPT, offset) << what << " version must be at least 1, got 0";
+	else if (version > newest)
+		ErrorMessage(error, MOCPACK_UNSUPPORTED, offset)
+			<< what << " version " << version << " is newer than " << newest
 			<< "; use a newer version of mocpack";
 	else
 		return true;
@@ -64,12 +81,44 @@ bool read_chunk_header(const Bytes& bytes, uint64_t* at, uint8_t* tag, Chunk* ch
 	*chunk = {};
 	chunk->found = true;
 	chunk->size = in.varint();
-	for (int i = 0; i < 32; i += 8)
-		chunk->checksum |= uint32_t(in.u8()) << i;
+	chunk->checksum = uint32_t(in.integer(4));
 	const size_t header = size_t(in.at() - start);
 	chunk->offset = *at += header;
 	chunk->whole = header + chunk->size;
 	return in.good();
+}
+
+bool check_size(const uint8_t* tag, const Chunk& chunk, uint64_t left, mocpack_Error* error)
+{
+	if (chunk.size > left)
+		ErrorMessage(error, MOCPACK_TRUNCATED, chunk.offset).operator<<("chunk ").quote(tag, 4)
+			<< ": expected " << chunk.size << " bytes, got " << left;
+	return chunk.size <= left;
+}
+
+bool check_first(const uint8_t* tag, const Chunk& before, uint64_t offset, mocpack_Error* error)
+{
+	if (before.found)
+		ErrorMessage(error, MOCPACK_CORRUPT, offset).operator<<("the file has two chunks ").quote(tag, 4);
+	return !before.found;
+}
+
+bool is_optional(const uint8_t* tag, uint64_t offset, mocpack_Error* error)
+{
+	if (tag[0] >= 'a' && tag[0] <= 'z')
+		return true;
+	ErrorMessage(error, MOCPACK_UNSUPPORTED, offset).operator<<("the file contains chunk ").quote(tag, 4)
+		<< ", which needs a newer version of mocpack";
+	return false;
+}
+
+bool load_chunk(const Bytes& bytes, const uint8_t* tag, Chunk* chunk, Memory* memory, mocpack_Error* error)
+{
+	void* buffer = bytes.all ? nullptr : memory->allocate(chunk->size + 1);
+	if (!bytes.all && !buffer)
+		return no_memory(error, "the file's chunks");
+	chunk->body = bytes.view(chunk->offset, chunk->size, buffer, error);
+	return chunk->body && check_chunk(tag, *chunk, error);
 }
 
 namespace
@@ -97,11 +146,8 @@ bool may_skip(const uint8_t* tag, uint64_t offset, mocpack_Error* error)
 {
 	if (is_tag(tag, "CLIP"))
 		ErrorMessage(error, MOCPACK_CORRUPT, offset) << "chunk CLIP must not follow other chunks";
-	else if (!(tag[0] >= 'a' && tag[0] <= 'z'))
-		ErrorMessage(error, MOCPACK_UNSUPPORTED, offset).operator<<("the file contains chunk ").quote(tag, 4)
-			<< ", which needs a newer version of mocpack";
 	else
-		return true;
+		return is_optional(tag, offset, error);
 	return false;
 }
 
@@ -131,19 +177,10 @@ struct Scan
 		Chunk* place = place_of(tag, chunks);
 		bool is_data = place == &chunks->data, is_track = is_tag(tag, "trak");
 		uint64_t missing = chunk.size > there ? chunk.size - there : 0;
-		if (place && place->found)
-		{
-			ErrorMessage(error, MOCPACK_CORRUPT, chunk.offset)
-				.operator<<("the file has two chunks ")
-				.quote(tag, 4);
+		if (place && !check_first(tag, *place, chunk.offset, error))
 			return false;
-		}
-		if (missing && !(is_data && (flags & MOCPACK_OPEN_ALLOW_TRUNCATED)))
-		{
-			ErrorMessage(error, MOCPACK_TRUNCATED, chunk.offset).operator<<("chunk ").quote(tag, 4)
-				<< ": expected " << chunk.size << " bytes, got " << there;
+		if (!(is_data && (flags & MOCPACK_OPEN_ALLOW_TRUNCATED)) && !check_size(tag, chunk, there, error))
 			return false;
-		}
 		bool wanted = place || is_track;
 		if (is_data)
 		{
@@ -160,26 +197,15 @@ struct Scan
 		return !is_track || add_track(chunk);
 	}
 
-	// Reads the body and verifies its checksum.
 	bool load(const uint8_t* tag, Chunk* chunk)
 	{
-		void* buffer = nullptr;
-		if (!motion->bytes.all && !(buffer = motion->memory.allocate(chunk->size + 1)))
-			return no_memory(error, "the file's chunks");
-		chunk->body = motion->bytes.view(chunk->offset, chunk->size, buffer, error);
-		if (!chunk->body)
-			return false;
 		for (int i = 0; i < 4; ++i)
 			if (tag[i] >= 128)
 			{
 				ErrorMessage(error, MOCPACK_CORRUPT, chunk->offset) << "a chunk tag is not ASCII";
 				return false;
 			}
-		if (checksum_matches(crc32(crc32(0, tag, 4), chunk->body, size_t(chunk->size)), chunk->checksum))
-			return true;
-		ErrorMessage(error, MOCPACK_CORRUPT, chunk->offset).operator<<("chunk ").quote(tag, 4)
-			<< ": wrong checksum";
-		return false;
+		return load_chunk(motion->bytes, tag, chunk, &motion->memory, error);
 	}
 
 	bool add_track(const Chunk& chunk)
@@ -221,10 +247,7 @@ bool check_data(const Chunks& chunks, mocpack_Error* error)
 	if (!data.body || chunks.missing)
 		return true;
 	const uint8_t tag[4] = {'D', 'A', 'T', 'A'};
-	if (checksum_matches(crc32(crc32(0, tag, 4), data.body, size_t(data.size)), data.checksum))
-		return true;
-	ErrorMessage(error, MOCPACK_CORRUPT, data.offset) << "chunk 'DATA': wrong checksum";
-	return false;
+	return check_chunk(tag, data, error);
 }
 
 } // namespace mocpack

@@ -39,6 +39,22 @@ const size_t FIRST_CHUNK = 5; // offset in bytes
 // Does not check that the body is complete.
 bool read_chunk_header(const Bytes& bytes, uint64_t* at, uint8_t* tag, Chunk* chunk, mocpack_Error* error);
 
+// Checks that a version is 1 … newest. `what` has that version, as in "format".
+bool check_version(const char* what, uint64_t version, uint64_t newest, uint64_t offset,
+				   mocpack_Error* error);
+
+// Checks that the body of a chunk is complete, if the file has `left` bytes from there on.
+bool check_size(const uint8_t* tag, const Chunk& chunk, uint64_t left, mocpack_Error* error);
+
+// Checks that a chunk at `offset` is the first with its tag: `before` was not found.
+bool check_first(const uint8_t* tag, const Chunk& before, uint64_t offset, mocpack_Error* error);
+
+// Returns whether readers may skip an unknown chunk at `offset`; otherwise sets the error.
+bool is_optional(const uint8_t* tag, uint64_t offset, mocpack_Error* error);
+
+// Loads the body of a chunk, unless the file is in memory, and verifies its checksum.
+bool load_chunk(const Bytes& bytes, const uint8_t* tag, Chunk* chunk, Memory* memory, mocpack_Error* error);
+
 // Returns whether the file is a scene; sets the error if its start cannot be read.
 bool is_scene(const Bytes& bytes, mocpack_Error* error);
 

@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "reader/json.h"
+
 namespace mocpack
 {
 
@@ -19,8 +21,7 @@ const uint8_t* Fields::raw(uint64_t size)
 	return at_ - size;
 }
 
-// Little-endian.
-uint64_t Fields::number(int bytes)
+uint64_t Fields::integer(int bytes)
 {
 	const uint8_t* found = raw(uint64_t(bytes));
 	uint64_t value = 0;
@@ -31,17 +32,17 @@ uint64_t Fields::number(int bytes)
 
 uint8_t Fields::u8()
 {
-	return uint8_t(number(1));
+	return uint8_t(integer(1));
 }
 
 uint16_t Fields::u16()
 {
-	return uint16_t(number(2));
+	return uint16_t(integer(2));
 }
 
 float Fields::f32()
 {
-	uint32_t bits = uint32_t(number(4));
+	uint32_t bits = uint32_t(integer(4));
 	float value;
 	std::memcpy(&value, &bits, 4);
 	return value;
@@ -49,7 +50,7 @@ float Fields::f32()
 
 double Fields::f64()
 {
-	uint64_t bits = number(8);
+	uint64_t bits = integer(8);
 	double value;
 	std::memcpy(&value, &bits, 8);
 	return value;
@@ -80,6 +81,16 @@ int64_t Fields::zigzag()
 {
 	uint64_t value = varint();
 	return value & 1 ? -int64_t(value >> 1) - 1 : int64_t(value >> 1);
+}
+
+mocpack_Text Fields::text(uint64_t longest)
+{
+	const size_t size = size_t(varint(longest));
+	const uint8_t* bytes = raw(size);
+	check(!bytes || is_utf8(bytes, size), ": a text is not UTF-8");
+	if (!good_)
+		return {nullptr, 0};
+	return {reinterpret_cast<const char*>(bytes), size};
 }
 
 void Fields::end()

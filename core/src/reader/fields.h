@@ -31,6 +31,8 @@ class Fields
 
 	// Returns the next `size` bytes, or null if there are fewer.
 	const uint8_t* raw(uint64_t size);
+	// A little-endian integer of at most 8 bytes.
+	uint64_t integer(int bytes);
 	uint8_t u8();
 	uint16_t u16();
 	float f32();
@@ -38,6 +40,9 @@ class Fields
 	uint64_t varint(uint64_t most = uint64_t(1) << 63);
 	// A signed varint: 0, 1, 2, 3, 4 … stand for 0, -1, 1, -2, 2 …
 	int64_t zigzag();
+	// A text in UTF-8 after its size, at most `longest` bytes. It points into the bytes and is not
+	// zero-terminated.
+	mocpack_Text text(uint64_t longest);
 
 	// A compact number: n / 10^d, its reciprocal, 1/1 to 1/223 in one byte, or a double.
 	MOCPACK_NOINLINE double short_number()
@@ -76,8 +81,6 @@ class Fields
 	uint64_t offset_;
 	mocpack_Error* error_;
 	bool good_ = true;
-
-	uint64_t number(int bytes);
 };
 
 } // namespace mocpack

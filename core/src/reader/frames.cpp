@@ -179,7 +179,7 @@ mocpack_Status mocpack_frames(mocpack_Reader* reader, uint64_t first, uint64_t s
 	mocpack_Error ignored;
 	error = error ? error : &ignored;
 	const mocpack_Motion& m = *reader->motion;
-	if (first > stop || stop > m.info.frame_count)
+	if (CHECKS_ARGUMENTS && (first > stop || stop > m.info.frame_count))
 		return fail_outside(error, "frames", first, stop, m.info.frame_count);
 	if (first == stop)
 		return MOCPACK_OK;
@@ -205,7 +205,7 @@ mocpack_Status mocpack_preview(mocpack_Reader* reader, uint64_t first, uint64_t 
 	mocpack_Error ignored;
 	error = error ? error : &ignored;
 	uint64_t keys = reader->motion->info.key_count;
-	if (first > stop || stop > keys)
+	if (CHECKS_ARGUMENTS && (first > stop || stop > keys))
 		return fail_outside(error, "key poses", first, stop, keys);
 	if (!SMALL_BUILD && reader->precision == MOCPACK_FLOAT32)
 		return read_keys<float>(reader, first, stop, *poses, error);

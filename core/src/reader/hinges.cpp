@@ -142,7 +142,7 @@ struct HingeReader : ChunkReader
 			others += given[h] % SLIDES == OTHER_AXIS;
 		}
 		for (size_t h = 0; h < count && can_continue(); ++h)
-			rows[h].name = name("hinge", h, MAX_HINGE_NAME_BYTES, &room);
+			rows[h].name = name(MAX_HINGE_NAME_BYTES, &room);
 		axes(others);
 	}
 

@@ -29,13 +29,12 @@ mocpack_Motion* open_keysine_payload(const mocpack_Skeleton& skeleton, uint64_t 
 									 uint64_t memory_limit, mocpack_Error* error)
 {
 	Memory memory(default_allocator(), memory_limit);
-	void* room = memory.allocate(sizeof(mocpack_Motion));
-	if (!room)
+	mocpack_Motion* motion = make_motion(memory);
+	if (!motion)
 	{
 		ErrorMessage(error, MOCPACK_NO_MEMORY) << "out of memory";
 		return nullptr;
 	}
-	mocpack_Motion* motion = new (room) mocpack_Motion(memory);
 	motion->bytes = bytes;
 	motion->payload = place;
 	motion->codec = KEYSINE;

@@ -14,6 +14,7 @@ mocpack_Allocator default_allocator();
 class Memory
 {
   public:
+	Memory() = default;
 	Memory(const mocpack_Allocator& allocator, uint64_t limit) : allocator_(allocator), left_(limit)
 	{
 	}

@@ -1,5 +1,7 @@
 // Internal view of an open file, which is immutable.
 #pragma once
+#include <new>
+
 #include "common/skeleton.h"
 #include "keysine/decode/decode.h"
 #include "keysine/decode/parts.h"
@@ -102,54 +104,49 @@ struct LosslessPayload
 
 } // namespace mocpack
 
+// `mocpack_Motion()` is all zeros, whatever its memory held.
 struct mocpack_Motion
 {
-	// All fields have initializers: what memory held before a constructor ran is lost, zeros too.
 	mocpack::Memory memory;
-	mocpack::Bytes bytes = {};
-	mocpack_Info info = {};
-	mocpack::PayloadPlace payload = {};
+	mocpack::Bytes bytes;
+	mocpack_Info info;
+	mocpack::PayloadPlace payload;
 	// The next six fields are for files opened without their payload.
-	bool is_vertices = false;
-	mocpack::Mesh mesh = {};
-	mocpack_Text needed = {};				 // parameters that a decoder must know
-	const mocpack::Chunks* chunks = nullptr; // including their bodies
-	bool shares_skeleton = false; // with the clip that open_clip was given; only joints were counted
-	bool shares_metadata = false;
-	mocpack::Gaps gaps = {};
-	mocpack::RotationChannels* channels = nullptr; // (J)
-	double* channel_frames = nullptr;			   // (J, 4) frames in which channels rotate; null: none
-	mocpack::ChannelLayout* layouts = nullptr;
-	int32_t* layout_of = nullptr;	 // (J) index of each joint's layout
-	size_t channel_count = 0;		 // of all joints
-	int32_t* hinge_joints = nullptr; // as in mocpack_Skeleton: sorted by joint
-	int32_t* hinge_rows = nullptr;	 // index of each hinge in the order of the source
-	uint8_t* hinge_slides = nullptr;
-	double* hinge_axes = nullptr;
-	double* hinge_limits = nullptr;
-	double* moving_scales = nullptr; // (frames, S, 3) of info.scaled_joints; null: none
-	double* translation_factors =
-		nullptr;					   // (M) factors from the codec's translations to the clip's; null: all 1
-	uint64_t* track_offsets = nullptr; // (tracks) offset of each chunk's body in the file
+	bool is_vertices;
+	mocpack::Mesh mesh;
+	mocpack_Text needed;		   // parameters that a decoder must know
+	const mocpack::Chunks* chunks; // including their bodies
+	bool shares_skeleton;		   // with the clip that open_clip was given; only joints were counted
+	bool shares_metadata;
+	mocpack::Gaps gaps;
+	mocpack::RotationChannels* channels; // (J)
+	double* channel_frames;				 // (J, 4) frames in which channels rotate; null: none
+	mocpack::ChannelLayout* layouts;
+	int32_t* layout_of;	   // (J) index of each joint's layout
+	size_t channel_count;  // of all joints
+	int32_t* hinge_joints; // as in mocpack_Skeleton: sorted by joint
+	int32_t* hinge_rows;   // index of each hinge in the order of the source
+	uint8_t* hinge_slides;
+	double* hinge_axes;
+	double* hinge_limits;
+	double* moving_scales;		 // (frames, S, 3) of info.scaled_joints; null: none
+	double* translation_factors; // (M) factors from the codec's translations to the clip's; null: all 1
+	uint64_t* track_offsets;	 // (tracks) offset of each chunk's body in the file
 
 	// The codec's skeleton: one tree. Several roots become children of an added joint at the origin.
-	mocpack_Skeleton tree = {};
-	size_t origins = 0; // 1 if there is an added origin, else 0
-	mocpack::Codec codec = {};
-	mocpack::RawPayload raw = {};
-	mocpack::LosslessPayload lossless = {};
+	mocpack_Skeleton tree;
+	size_t origins; // 1 if there is an added origin, else 0
+	mocpack::Codec codec;
+	mocpack::RawPayload raw;
+	mocpack::LosslessPayload lossless;
 	// Frames per group, for codecs other than keysine. `layout` then holds only the number of groups.
-	size_t frames_per_group = 0;
-	mocpack_KeysineHead* head = nullptr;
-	mocpack_KeysineLayout layout = {};
-	uint64_t* part_offsets = nullptr; // (parts + 1) file offset of each part
-	uint64_t payload_end = 0;		  // end of the existing payload bytes in the file
-	size_t longest_group = 0;		  // frames, without the closing key pose
-	size_t largest_input = 0;		  // maximum bytes of a segment's part, or of all parts of a group
-
-	explicit mocpack_Motion(const mocpack::Memory& own) : memory(own)
-	{
-	}
+	size_t frames_per_group;
+	mocpack_KeysineHead* head;
+	mocpack_KeysineLayout layout;
+	uint64_t* part_offsets; // (parts + 1) file offset of each part
+	uint64_t payload_end;	// end of the existing payload bytes in the file
+	size_t longest_group;	// frames, without the closing key pose
+	size_t largest_input;	// maximum bytes of a segment's part, or of all parts of a group
 
 	mocpack::keysine::PartOrder parts() const
 	{
@@ -221,3 +218,19 @@ struct mocpack_Motion
 		return part_offsets[parts().start(layer + 1)];
 	}
 };
+
+namespace mocpack
+{
+
+// Allocates a motion, whose other fields are zero; null if there is too little memory.
+inline mocpack_Motion* make_motion(Memory memory)
+{
+	void* place = memory.allocate(sizeof(mocpack_Motion));
+	if (!place)
+		return nullptr;
+	mocpack_Motion* motion = new (place) mocpack_Motion();
+	motion->memory = memory;
+	return motion;
+}
+
+} // namespace mocpack

@@ -37,10 +37,10 @@ namespace
 // Indexed by `Codec`.
 const struct
 {
-	const char* name;
+	const char* bitstream; // begins with the codec's name
 	size_t name_size;
 	uint32_t newest_bitstream;
-} CODECS[] = {{"keysine", 7, 1}, {"raw", 3, 1}, {"lossless", 8, 1}};
+} CODECS[] = {{"keysine bitstream", 7, 1}, {"raw bitstream", 3, 1}, {"lossless bitstream", 8, 1}};
 const size_t CODEC_COUNT = sizeof CODECS / sizeof *CODECS;
 
 const double SPAN_SECONDS = 1;		 // length of a group, for codecs without groups
@@ -175,19 +175,13 @@ struct Opening
 		uint64_t at = chunks.head.offset;
 		size_t n = 0;
 		while (n < CODEC_COUNT && (info.codec.size != CODECS[n].name_size ||
-								   std::memcmp(info.codec.bytes, CODECS[n].name, CODECS[n].name_size)))
+								   std::memcmp(info.codec.bytes, CODECS[n].bitstream, CODECS[n].name_size)))
 			++n;
 		if (n == CODEC_COUNT)
 			fail(MOCPACK_UNSUPPORTED, at).operator<<("codec ").quote(info.codec.bytes, info.codec.size)
 				<< " is not supported by this library";
-		else if (info.bitstream_version < 1)
-			fail(MOCPACK_CORRUPT, at) << CODECS[n].name << " bitstream version must be at least 1, got 0";
-		else if (info.bitstream_version > CODECS[n].newest_bitstream)
-			fail(MOCPACK_UNSUPPORTED, at)
-				<< CODECS[n].name << " bitstream version " << uint64_t(info.bitstream_version)
-				<< " is newer than " << uint64_t(CODECS[n].newest_bitstream)
-				<< "; use a newer version of mocpack";
-		else
+		else if (check_version(CODECS[n].bitstream, info.bitstream_version, CODECS[n].newest_bitstream, at,
+							   error))
 		{
 			motion->codec = Codec(n);
 			return check_required_parameters(at);
@@ -219,7 +213,7 @@ struct Opening
 		if (object.empty)
 			return true;
 		fail(MOCPACK_UNSUPPORTED, at)
-				.operator<<(CODECS[motion->codec].name)
+				.operator<<(CODECS[motion->codec].bitstream)
 				.operator<<(" requires parameter ")
 				.quote(object.first_name, object.first_name_size)
 			<< ": use a newer version of mocpack";
@@ -325,21 +319,21 @@ mocpack_Status open_clip(const Bytes& bytes, const mocpack_OpenOptions* options,
 	error = error ? error : &ignored;
 	const mocpack_OpenOptions defaults = MOCPACK_OPEN_OPTIONS;
 	const mocpack_OpenOptions& given = options ? *options : defaults;
-	if (!motion || given.struct_size != sizeof given ||
-		(given.allocator && (!given.allocator->allocate || !given.allocator->release)) ||
-		given.flags > (MOCPACK_OPEN_ALLOW_TRUNCATED | MOCPACK_OPEN_SKIP_CHECKSUM))
+	if (CHECKS_ARGUMENTS && (!motion || given.struct_size != sizeof given ||
+							 (given.allocator && (!given.allocator->allocate || !given.allocator->release)) ||
+							 given.flags > (MOCPACK_OPEN_ALLOW_TRUNCATED | MOCPACK_OPEN_SKIP_CHECKSUM)))
 		return ErrorMessage(error, MOCPACK_BAD_ARGUMENT)
 			   << "mocpack_open: invalid options (wrong struct_size, allocator or flags), or null";
 	*motion = nullptr;
-	Memory memory(given.allocator ? *given.allocator : default_allocator(),
-				  given.memory_limit ? given.memory_limit : DEFAULT_LIMIT);
-	void* place = memory.allocate(sizeof(mocpack_Motion));
-	if (!place)
+	const Memory memory(given.allocator ? *given.allocator : default_allocator(),
+						given.memory_limit ? given.memory_limit : DEFAULT_LIMIT);
+	const uint32_t flags = SMALL_BUILD ? 0 : given.flags; // JavaScript sets none
+	mocpack_Motion* made = make_motion(memory);
+	if (!made)
 		return ErrorMessage(error, MOCPACK_NO_MEMORY) << "out of memory";
-	mocpack_Motion* made = new (place) mocpack_Motion(memory);
 	made->bytes = bytes;
 	Opening opening = {made, error, like, {}, {nullptr, 0}};
-	bool good = opening.run(given.flags, header_alone);
+	bool good = opening.run(flags, header_alone);
 	if (good && header_alone)
 		good = opening.keep_chunks();
 	if (!good)
@@ -451,7 +445,7 @@ mocpack_Status mocpack_valid_mask(const mocpack_Motion* motion, uint64_t first, 
 {
 	const mocpack_Info& info = motion->info;
 	mocpack_Error ignored;
-	if (first > stop || stop > info.frame_count)
+	if (CHECKS_ARGUMENTS && (first > stop || stop > info.frame_count))
 		return ErrorMessage(error ? error : &ignored, MOCPACK_BAD_ARGUMENT)
 			   << "frames " << first << " to " << stop << " are outside the clip, which has "
 			   << info.frame_count << " frames";

@@ -138,11 +138,9 @@ struct ReaderMemory
 	}
 };
 
-size_t reader_size(const mocpack_Motion& motion, const mocpack_ReaderOptions& options)
+// Returns the bytes that a reader needs; 0 if they do not fit in size_t.
+size_t reader_size(const mocpack_Motion& motion, const ReaderCounts& counts)
 {
-	if (!are_options_valid(motion, options))
-		return 0;
-	ReaderCounts counts(motion, options);
 	if (!fits_size_t(motion, counts))
 		return 0;
 	Arena arena(nullptr);
@@ -208,7 +206,8 @@ void choose_joints(const mocpack_Motion& m, const mocpack_ReaderOptions& o, cons
 size_t mocpack_reader_size(const mocpack_Motion* motion, const mocpack_ReaderOptions* options)
 {
 	const mocpack_ReaderOptions defaults = MOCPACK_READER_OPTIONS;
-	return reader_size(*motion, options ? *options : defaults);
+	const mocpack_ReaderOptions& given = options ? *options : defaults;
+	return are_options_valid(*motion, given) ? reader_size(*motion, ReaderCounts(*motion, given)) : 0;
 }
 
 mocpack_Status mocpack_reader_open(const mocpack_Motion* motion, const mocpack_ReaderOptions* options,
@@ -222,7 +221,8 @@ mocpack_Status mocpack_reader_open(const mocpack_Motion* motion, const mocpack_R
 	if (!are_options_valid(*motion, o))
 		return ErrorMessage(error, MOCPACK_BAD_ARGUMENT)
 			   << "mocpack_reader_open: invalid options (wrong struct_size, joint index or executor)";
-	size_t size = reader_size(*motion, o);
+	const ReaderCounts counts(*motion, o);
+	size_t size = reader_size(*motion, counts);
 	const mocpack_Allocator& allocator = motion->memory.allocator();
 	uint64_t most = o.memory ? o.memory_size : motion->memory.left();
 	void* memory = o.memory;
@@ -234,7 +234,6 @@ mocpack_Status mocpack_reader_open(const mocpack_Motion* motion, const mocpack_R
 			   << uint64_t(motion->info.joint_count) << " joints needs " << uint64_t(size)
 			   << " bytes, but the memory limit or the caller's memory has only " << most;
 	Arena arena(memory);
-	ReaderCounts counts(*motion, o);
 	ReaderMemory rooms(*motion, counts, &arena);
 	mocpack_Reader* r = new (rooms.reader) mocpack_Reader();
 	r->motion = motion;

@@ -2,10 +2,7 @@
 #include <cstring>
 #include <new>
 
-#include "coding/checksum.h"
-#include "coding/crc32.h"
 #include "reader/chunks.h"
-#include "reader/json.h"
 #include "reader/names.h"
 
 namespace mocpack
@@ -84,22 +81,15 @@ struct SceneScan
 			return false;
 		const uint64_t there = bytes.source.size - *at;
 		const bool is_clip = !std::memcmp(tag, "CLIP", 4);
-		if (chunk.size > there)
-			fail(MOCPACK_TRUNCATED, *at).operator<<("chunk ").quote(tag, 4)
-				<< ": expected " << chunk.size << " bytes, got " << there;
-		else if (!is_clip && !(tag[0] >= 'a' && tag[0] <= 'z'))
-			fail(MOCPACK_UNSUPPORTED, *at).operator<<("the scene contains chunk ").quote(tag, 4)
-				<< ", which needs a newer version of mocpack";
+		if (!check_size(tag, chunk, there, error) || (!is_clip && !is_optional(tag, *at, error)))
+			return false;
 		// do not read everything through the callback for this checksum: each clip has its own
-		else if (bytes.all && !checksum_matches(crc32(crc32(0, tag, 4), bytes.all + *at, size_t(chunk.size)),
-												chunk.checksum))
-			fail(MOCPACK_CORRUPT, *at).operator<<("chunk ").quote(tag, 4) << ": wrong checksum";
-		else if (!is_clip || add_clip(*at, chunk.size))
-		{
-			*at += chunk.size;
-			return true;
-		}
-		return false;
+		if (bytes.all && !load_chunk(bytes, tag, &chunk, &scene->memory, error))
+			return false;
+		if (is_clip && !add_clip(*at, chunk.size))
+			return false;
+		*at += chunk.size;
+		return true;
 	}
 
 	bool add_clip(uint64_t offset, uint64_t size)
@@ -110,13 +100,11 @@ struct SceneScan
 		if (!bytes)
 			return false;
 		Fields in("chunk CLIP", bytes, some, offset, error);
-		const size_t length = size_t(in.varint(MAX_CLIP_NAME_BYTES));
-		const uint8_t* name = in.raw(length);
-		in.check(!name || is_utf8(name, length), ": the name is not UTF-8");
+		const mocpack_Text name = in.text(MAX_CLIP_NAME_BYTES);
 		if (!in.good())
 			return false;
 		SceneClip* clip = scene->memory.allocate_array<SceneClip>(1);
-		if (!clip || !copy_text(name, length, &clip->name, &scene->memory))
+		if (!clip || !copy_text(name.bytes, name.size, &clip->name, &scene->memory))
 			return no_memory(error, "the scene's clips");
 		const size_t before = size_t(in.at() - bytes);
 		clip->offset = offset + before, clip->size = size - before;

@@ -129,17 +129,14 @@ void write_axis_frame(const double* degrees, double* frame)
 	store(frame, found);
 }
 
-mocpack_Text ChunkReader::name(const char* of, size_t index, size_t longest, char** room)
+mocpack_Text ChunkReader::name(size_t longest, char** room)
 {
-	const size_t size = size_t(in.varint(longest));
-	const uint8_t* text = in.raw(size);
-	if (text && !is_utf8(text, size))
-		in.fail(MOCPACK_CORRUPT) << ": the name of " << of << " " << uint64_t(index) << " is not UTF-8";
+	const mocpack_Text text = in.text(longest);
 	if (!can_continue())
 		return {nullptr, 0};
-	std::memcpy(*room, text, size);
-	*room += size + 1;
-	return {*room - size - 1, size};
+	std::memcpy(*room, text.bytes, text.size);
+	*room += text.size + 1;
+	return {*room - text.size - 1, text.size};
 }
 
 bool read_head(const Chunks& chunks, mocpack_Motion* motion, mocpack_Text* needed, mocpack_Error* error)
@@ -223,7 +220,7 @@ struct SkeletonReader : ChunkReader
 		// one allocation for all names, each zero-terminated
 		char* room = array<char>(uint64_t(in.left()) + joints);
 		for (size_t j = 0; j < joints && can_continue(); ++j)
-			found[j] = name("joint", j, MAX_NAME_BYTES, &room);
+			found[j] = name(MAX_NAME_BYTES, &room);
 		info.names = found;
 	}
 

@@ -4,7 +4,6 @@
 
 #include "math/rotation_vector.h"
 #include "reader/chunks.h"
-#include "reader/json.h"
 #include "reader/names.h"
 #include "reader/numbers.h"
 
@@ -27,20 +26,11 @@ enum TrackFlags
 	HAS_UNIT = 16
 };
 
-mocpack_Text read_text(Fields* in)
-{
-	size_t size = size_t(in->varint(MAX_TEXT_BYTES));
-	const uint8_t* bytes = in->raw(size);
-	if (bytes && !is_utf8(bytes, size))
-		in->fail(MOCPACK_CORRUPT) << ": a text is not UTF-8";
-	return {reinterpret_cast<const char*>(bytes), bytes ? size : 0};
-}
-
 // Reads the description of a track with at most `most` numbers. Its texts point into the chunk.
 mocpack_Track read_track_head(Fields* in, uint64_t most)
 {
 	mocpack_Track track = {};
-	track.name = read_text(in);
+	track.name = in->text(MAX_TEXT_BYTES);
 	const uint8_t first = in->u8(), kind = first % KINDS, flags = first / KINDS;
 	in->check(kind < sizeof WIDTHS / sizeof *WIDTHS, ": unknown kind");
 	if (!in->good())
@@ -52,7 +42,7 @@ mocpack_Track read_track_head(Fields* in, uint64_t most)
 	track.start_time = flags & HAS_START ? in->short_number() : 0;
 	track.has_times = (flags & HAS_TIMES) != 0;
 	track.bound = flags & BOUNDED ? in->short_number() : 0;
-	track.unit = flags & HAS_UNIT ? read_text(in) : mocpack_Text{nullptr, 0};
+	track.unit = flags & HAS_UNIT ? in->text(MAX_TEXT_BYTES) : mocpack_Text{nullptr, 0};
 	return track;
 }
 
@@ -226,18 +216,16 @@ struct TrackReader
 		*word_count = size_t(in.varint(count()));
 		for (size_t w = 0; w < *word_count && in.good(); ++w)
 		{
-			size_t length = size_t(in.varint(MAX_LABEL_BYTES));
-			const uint8_t* word = in.raw(length);
-			in.check(!word || is_utf8(word, length), ": a text is not UTF-8");
+			const mocpack_Text word = in.text(MAX_LABEL_BYTES);
 			if (!in.good())
 				return;
 			if (found)
 			{
-				std::memcpy(text + size, word, length);
-				text[size + length] = 0;
-				found[w] = {text + size, length};
+				std::memcpy(text + size, word.bytes, word.size);
+				text[size + word.size] = 0;
+				found[w] = {text + size, word.size};
 			}
-			size += length + 1;
+			size += word.size + 1;
 		}
 		*text_size = size;
 	}
@@ -362,7 +350,7 @@ mocpack_Status mocpack_track_values(const mocpack_Motion* motion, size_t track, 
 {
 	mocpack_Error ignored;
 	error = error ? error : &ignored;
-	if (track >= motion->info.track_count)
+	if (CHECKS_ARGUMENTS && track >= motion->info.track_count)
 		return no_such_track(error, "mocpack_track_values: track index out of range");
 	TrackReader reader(*motion, track, error);
 	if (reader.good())
@@ -376,7 +364,8 @@ mocpack_Status mocpack_track_labels(const mocpack_Motion* motion, size_t track, 
 {
 	mocpack_Error ignored;
 	error = error ? error : &ignored;
-	if (track >= motion->info.track_count || motion->info.tracks[track].kind != MOCPACK_TRACK_LABEL)
+	if (CHECKS_ARGUMENTS &&
+		(track >= motion->info.track_count || motion->info.tracks[track].kind != MOCPACK_TRACK_LABEL))
 		return no_such_track(error, "mocpack_track_labels: not the index of a label track");
 	*count = *text_size = 0;
 	TrackReader reader(*motion, track, error);

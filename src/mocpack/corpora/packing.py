@@ -99,7 +99,7 @@ def pack(
         The files by clip name. Motions of a file with several are named ``clip name/motion name``.
     path : path
         The archive, ``.mocps``.
-    packing : Packing, optional
+    packing : PackOptions, optional
         Codec, target and reading options.
     meta : table, optional
         An Arrow table with a column ``clip``; its other columns are added to the catalog.
