@@ -1,8 +1,9 @@
 // Codes symbols with static tables: range asymmetric numeral systems (rANS), one state, byte output.
 //
 // A table of n symbols has n + 1 cumulative frequencies in 1/4096: symbol s has the interval starts[s] …
-// starts[s + 1]. Raw bits are symbols of equal frequency. The state stays within 2^16 … 2^24 - 1. rANS
-// encodes backwards, so a writer stores its symbols until `finish`.
+// starts[s + 1]. n is a multiple of TABLE_STEP; symbols without frequency fill it up. Raw bits are symbols of
+// equal frequency. The state stays within 2^16 … 2^24 - 1. rANS encodes backwards, so a writer stores its
+// symbols until `finish`.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +13,7 @@ namespace mocpack
 
 const int TABLE_BITS = 12;
 const uint32_t TABLE_TOTAL = 1u << TABLE_BITS;
+const int TABLE_STEP = 8; // symbols that a reader compares at once
 const uint32_t MIN_STATE = 1u << 16;
 const int MAX_RAW_BITS = 12;			 // per symbol
 const int MAX_TRIMMED_ZEROS = 2;		 // zero bytes that a writer drops at the end
@@ -133,15 +135,16 @@ class TableReader
 			state_ = state_ << 8 | next();
 	}
 
-	int symbol(const uint16_t* starts, int count, int)
+	int symbol(const uint16_t* starts, int, int)
 	{
 		const uint32_t slot = state_ & (TABLE_TOTAL - 1);
-		int found = 0;
-		for (int s = 1; s < 8; ++s) // most symbols are small; tables have at least eight symbols
-			found += slot >= starts[s];
-		if (found == 7)
-			while (found + 1 < count && slot >= starts[found + 1])
-				++found;
+		int found = 0, end = 0;
+		do // most symbols are small
+		{
+			for (int s = end + 1; s <= end + TABLE_STEP; ++s)
+				found += slot >= starts[s];
+			end += TABLE_STEP;
+		} while (found == end);
 		take(starts[found], uint32_t(starts[found + 1] - starts[found]), slot);
 		return found;
 	}

@@ -55,7 +55,7 @@ struct PayloadOpening
 		const size_t frames = size_t(motion->info.frame_count);
 		mocpack_Fault fault = {};
 		const size_t needed = mocpack_keysine_head_memory_size(src, size, motion->tree.joint_count, frames);
-		void* memory = needed ? motion->memory.allocate(needed) : nullptr; // an invalid head needs none
+		void* memory = needed ? motion->memory.allocate_unfilled(needed) : nullptr; // none if invalid
 		if (needed && !memory)
 			return too_large();
 		const mocpack_Status status =

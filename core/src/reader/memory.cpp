@@ -41,6 +41,12 @@ mocpack_Allocator default_allocator()
 
 void* Memory::allocate(uint64_t size)
 {
+	void* memory = allocate_unfilled(size);
+	return memory ? std::memset(memory, 0, size_t(size)) : nullptr;
+}
+
+void* Memory::allocate_unfilled(uint64_t size)
+{
 	static_assert(sizeof(Piece) % (2 * sizeof(void*)) == 0,
 				  "memory after the header is aligned as the header");
 	uint64_t whole = size + sizeof(Piece);
@@ -54,7 +60,6 @@ void* Memory::allocate(uint64_t size)
 		first_->before = piece;
 	first_ = piece;
 	left_ -= whole;
-	std::memset(piece + 1, 0, size_t(size));
 	return piece + 1;
 }
 

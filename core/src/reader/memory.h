@@ -21,6 +21,8 @@ class Memory
 
 	// Returns zeroed memory, or null if there is too little.
 	void* allocate(uint64_t size);
+	// Like `allocate`, but leaves the memory as it is.
+	void* allocate_unfilled(uint64_t size);
 
 	template <typename T> T* allocate_array(uint64_t count)
 	{

@@ -197,9 +197,11 @@ class Corpus:
     def clip_index(self, key: int | str) -> int:
         """Return the index of a clip, from its name or from an index that may be negative."""
         if isinstance(key, str):
+            found = self.index.clip_indices.get(key)
+            if found is not None:
+                return found
             with name_errors(self._files.name):
-                known = self.index.clip_indices
-                return known[key] if key in known else find_index(self.names, key)
+                return find_index(self.names, key)
         index = int(key)
         if not -len(self) <= index < len(self):
             raise IndexError(f"clip {index} of an archive of {len(self)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
@@ -117,20 +118,17 @@ class Windows:
         )
         counts[self._last < -FRAME_TOLERANCE] = 0
         self._check_lengths(seconds, counts)
-        # lists, because numpy scalars cost more time than copying a window
-        self._frames = corpus.index.frame_counts[self.clips].tolist()
-        self._bases = corpus.index.columns[self.clips, 0].tolist()
-        self._starts = [max(0, int(last + FRAME_TOLERANCE)) for last in self._last.tolist()]
-        stop_frame = np.ceil(gaps * self._steps - FRAME_TOLERANCE).astype(np.int64) + 1
-        self._reach, self._step, self._stride = (
-            values.tolist() for values in (stop_frame, self._steps, self._strides)
-        )
+        self._frames = _to_array(corpus.index.frame_counts[self.clips])
+        self._bases = _to_array(corpus.index.columns[self.clips, 0])
+        self._starts = _to_array(np.maximum(self._last + FRAME_TOLERANCE, 0).astype(np.int64))
+        self._reach = _to_array(np.ceil(gaps * self._steps - FRAME_TOLERANCE).astype(np.int64) + 1)
+        self._step, self._stride = _to_array(self._steps), _to_array(self._strides)
         self._window_plans: dict[tuple[int, float], WindowPlans] = {}
         self._clip_features: clip_features.ClipFeatures | None = None
         self.columns = self._check_skeletons()
         # the mirror images of all clips follow the clips
         counts = np.concatenate([counts, np.where(self._find_mirrored(), counts, 0)])
-        self._ends = [0, *np.cumsum(counts).tolist()]
+        self._ends = _to_array(np.cumsum(np.concatenate([[0], counts])))
         self.width = sum(part.stop - part.start for part in self.columns.values())
         self.cache = self._open_cache(cache)
 
@@ -360,6 +358,14 @@ class Windows:
         if cache is None or isinstance(cache, DecodedCache):
             return cache
         return DecodedCache(self.corpus, parse_size(cache))
+
+
+def _to_array(values: I64 | F64) -> array[Any]:
+    """Return numbers by clip as an array.
+
+    An element of a numpy array costs more time than copying a window, one of a list a cache miss.
+    """
+    return array("d" if values.dtype == np.float64 else "q", values.tobytes())
 
 
 def _common_rate(rates: F64) -> float:

@@ -179,10 +179,11 @@ template <typename Coder> class HeadSymbols
 	// Codes a shift from 0 to `most`, all equally likely.
 	int32_t at_most(int32_t most, int32_t value)
 	{
-		uint16_t starts[MAX_SHIFT + 2];
-		for (int32_t i = 0; i < MAX_SHIFT + 2; ++i)
+		const int32_t count = 2 * TABLE_STEP; // at least MAX_SHIFT + 1
+		uint16_t starts[count + 1];
+		for (int32_t i = 0; i <= count; ++i)
 			starts[i] = uint16_t(lesser(i, most + 1) * int32_t(TABLE_TOTAL) / (most + 1));
-		return coder_.symbol(starts, MAX_SHIFT + 1, value);
+		return coder_.symbol(starts, count, value);
 	}
 
 	int32_t number(int what, bool has_sign, int32_t value)

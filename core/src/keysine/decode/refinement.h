@@ -199,7 +199,7 @@ template <typename Coder> class InnerKeys : public KeySymbols<Coder>
 					 int32_t known, int32_t wanted)
 	{
 		if (bits < 0)
-			return this->difference(track, c, state, apart, mean, wanted);
+			return this->difference(this->coder_, track, c, state, apart, mean, wanted);
 		uint8_t* found = this->found_ + track.first_channel + c;
 		this->failed_ = this->failed_ || magnitude(known) >= MAX_MAGNITUDE >> bits;
 		int symbol = symbol_of(magnitude(known), COARSE);

@@ -161,33 +161,37 @@ template <typename Coder> class KeySymbols
 	// Codes one key, predicted from the keys before and after it, which may be null.
 	bool key(int32_t* key, const int32_t* before, const int32_t* after, int state)
 	{
+		Coder coder = coder_;	   // nothing points to this, so that it stays in registers
 		int32_t sum = 0, seen = 0; // sum and number of symbols of this key
-		for (size_t t = 0; t < plan_.track_count; ++t)
-			for (int32_t c = 0; c < plan_.tracks[t].channels; ++c)
+		bool good = true;
+		for (size_t t = 0; t < plan_.track_count && good; ++t)
+			for (int32_t c = 0; c < plan_.tracks[t].channels && good; ++c)
 			{
 				int32_t at = plan_.tracks[t].first_channel + c;
 				int64_t guess = !before ? 0 : !after ? before[at] : (int64_t(before[at]) + after[at]) >> 1;
 				int32_t apart = !after ? 0 : symbol_of(magnitude(after[at] - before[at]), COARSE);
-				int64_t value = guess + difference(plan_.tracks[t], c, state, apart,
+				int64_t value = guess + difference(coder, plan_.tracks[t], c, state, apart,
 												   seen ? 4 * sum / seen : 0, int32_t(key[at] - guess));
-				if (failed_ || value > MAX_MAGNITUDE || value < -MAX_MAGNITUDE)
-					return false;
-				key[at] = int32_t(value);
+				good = !failed_ && value <= MAX_MAGNITUDE && value >= -MAX_MAGNITUDE;
+				if (good)
+					key[at] = int32_t(value);
 				sum += found_[at], ++seen;
 			}
-		return true;
+		coder_ = coder;
+		return good;
 	}
 
 	// Codes a difference to the predicted key. apart: symbol of the difference between the neighboring keys;
 	// mean: mean of the earlier symbols of the key, in quarters.
-	int32_t difference(const Track& track, int32_t c, int state, int32_t apart, int32_t mean, int32_t value)
+	int32_t difference(Coder& coder, const Track& track, int32_t c, int state, int32_t apart, int32_t mean,
+					   int32_t value)
 	{
-		int symbol = coder_.symbol(table_of(track, c, state, apart, mean), SYMBOLS,
-								   symbol_of(magnitude(value), COARSE));
+		int symbol = coder.symbol(table_of(track, c, state, apart, mean), SYMBOLS,
+								  symbol_of(magnitude(value), COARSE));
 		found_[track.first_channel + c] = uint8_t(symbol);
-		int32_t size = rest_of(coder_, symbol, COARSE, magnitude(value));
+		int32_t size = rest_of(coder, symbol, COARSE, magnitude(value));
 		failed_ = failed_ || size < 0;
-		return coder_.bits(size > 0, value < 0) ? -size : size;
+		return coder.bits(size > 0, value < 0) ? -size : size;
 	}
 
 	const uint16_t* table_of(const Track& track, int32_t c, int state, int32_t apart, int32_t mean) const
