@@ -152,6 +152,7 @@ NOT_TUNED = {
         "LANES",
         "MAX_BANDS",
         "MAX_DEPTH",
+        "MAX_CHANGES",
         "KEY_SHARES",
         "CELL_SHARES",
         "NOTHING",

@@ -177,12 +177,12 @@ void mocpack_clip_errors(const mocpack_Skeleton* skeleton, const double* rotatio
 	errors->joint_rms = std::sqrt(squares / all);
 }
 
-void mocpack_squared_errors(const mocpack_Skeleton* skeleton, const double* rotations_a,
-							const double* translations_a, const double* rotations_b,
-							const double* translations_b, size_t frames, size_t stride, double shell,
-							void* scratch, float* centers, float* largest)
+void mocpack_displacements(const mocpack_Skeleton* skeleton, const double* rotations_a,
+						   const double* translations_a, const double* rotations_b,
+						   const double* translations_b, size_t frames, size_t stride, double shell,
+						   void* scratch, float* rows)
 {
-	const size_t count = skeleton->joint_count;
+	const size_t count = skeleton->joint_count, points = (frames + stride - 1) / stride * count;
 	Joint* joints = static_cast<Joint*>(scratch);
 	for (size_t t = 0; t < frames; t += stride * lane_count)
 	{
@@ -199,9 +199,9 @@ void mocpack_squared_errors(const mocpack_Skeleton* skeleton, const double* rota
 		for (size_t l = 0; l < lane_count && t + l * stride < frames; ++l)
 			for (size_t j = 0; j < count; ++j)
 			{
-				const size_t at = (t / stride + l) * count + j;
-				centers[at] = float(dot(joints[j].shift, joints[j].shift)[l]);
-				largest[at] = float(joints[j].all[l]);
+				float* own = rows + (t / stride + l) * count + j;
+				own[0] = float(joints[j].shift.x[l]), own[points] = float(joints[j].shift.y[l]);
+				own[2 * points] = float(joints[j].shift.z[l]), own[3 * points] = float(joints[j].all[l]);
 			}
 	}
 }

@@ -32,12 +32,13 @@ extern "C"
 							 const double* translations_b, size_t frames, double shell, void* scratch,
 							 mocpack_ClipErrors* errors, double* frame_max, double* joint_max);
 
-	/* Squared displacements of each joint's center, and the largest ones of all of its points, in every
-	 * stride-th frame: centers and largest (⌈T / stride⌉, J). */
-	void mocpack_squared_errors(const mocpack_Skeleton* skeleton, const double* rotations_a,
-								const double* translations_a, const double* rotations_b,
-								const double* translations_b, size_t frames, size_t stride, double shell,
-								void* scratch, float* centers, float* largest);
+	/* Displacements of all joints in every stride-th frame: rows (4, ⌈T / stride⌉, J) with x, y and z of the
+	 * center in the frame of the original joint, and the largest squared displacement of all points of the
+	 * joint. */
+	void mocpack_displacements(const mocpack_Skeleton* skeleton, const double* rotations_a,
+							   const double* translations_a, const double* rotations_b,
+							   const double* translations_b, size_t frames, size_t stride, double shell,
+							   void* scratch, float* rows);
 
 #ifdef __cplusplus
 }

@@ -14,8 +14,36 @@ namespace keysine
 namespace
 {
 
-const size_t MAX_POINTS = 4096; // approximate number of points whose errors are measured
-const int ROUNDS = 3; // rounds of the search for a layer's shifts; the first minimizes squared errors
+const size_t MAX_POINTS = 4096;		// points whose displacements are measured
+const size_t MAX_CHANGES = 1 << 23; // coordinates of changes that are kept
+const size_t LANES = 8;				// partial sums, which a processor computes side by side
+const double FIRST_PRICE = 0.1;		// of bits, relative to the error of all points per bit of the payload
+const double PRICE_RATIO = 0.8;		// of a price of bits to the next higher one
+const int MAX_PRICES = 100;
+
+// Returns the sum of errors of n points after their displacements (4, n) have changed by `to` instead of
+// `from`.
+double sum_of_errors(const float* now, const float* from, const float* to, size_t n)
+{
+	auto error_of = [&](size_t p)
+	{
+		const size_t y = n + p, z = 2 * n + p, shell = 3 * n + p;
+		const float dx = now[p] + (to[p] - from[p]), dy = now[y] + (to[y] - from[y]),
+					dz = now[z] + (to[z] - from[z]), square = now[shell] + (to[shell] - from[shell]);
+		return std::sqrt(dx * dx + dy * dy + dz * dz + std::max(square, 0.0f));
+	};
+	float sums[LANES] = {};
+	const size_t rest = n / LANES * LANES;
+	for (size_t p = 0; p < rest; p += LANES)
+		for (size_t l = 0; l < LANES; ++l)
+			sums[l] += error_of(p + l);
+	double sum = 0;
+	for (size_t p = rest; p < n; ++p)
+		sum += double(error_of(p));
+	for (float part : sums)
+		sum += double(part);
+	return sum;
+}
 
 // Counts the bits that symbols would take.
 class BitCounter
@@ -75,7 +103,7 @@ bool ShiftSearch::measure(size_t tracks)
 	tracks_ = tracks;
 	find_sample();
 	measure_head();
-	return task_.take(&path_, 2 * tracks_ * SHIFTS) && measure_rates() && measure_distortions();
+	return measure_rates() && measure_distortions();
 }
 
 double ShiftSearch::whole_bits() const
@@ -210,134 +238,149 @@ bool ShiftSearch::add_refinement(SplitGroup* group, size_t shift, Buffer<uint8_t
 	return true;
 }
 
-// Measures how much a shift of one track alone adds to the squared errors of the sample's points.
+// Measures how much a shift of one track alone adds to the displacements of the sample's points.
 bool ShiftSearch::measure_distortions()
 {
 	const size_t frames = own_.key_frame(sample_first_ + sample_count_) - own_.key_frame(sample_first_) + 1,
 				 joints = task_.skeleton.joint_count;
-	stride_ = std::max<size_t>(1, frames * joints / MAX_POINTS);
+	const size_t most =
+		std::max(std::min(MAX_POINTS, MAX_CHANGES / (8 * tracks_ * SHIFTS)) / joints, size_t(1));
+	stride_ = (frames + most - 1) / most; // at least one frame
 	points_ = (frames + stride_ - 1) / stride_ * joints;
 	Buffer<uint8_t> shifts;
-	if (!task_.take(&shifts, 2 * tracks_) || !task_.take(&least_, points_) ||
-		!task_.take(&squares_, 2 * tracks_ * SHIFTS * points_) ||
-		!squared_errors(shifts.data(), least_.data()))
+	if (!task_.take(&shifts, 2 * tracks_) || !task_.take(&least_, 4 * points_) ||
+		!task_.take(&now_, 4 * points_) || !task_.take(&changes_, 2 * tracks_ * SHIFTS * 4 * points_) ||
+		!displacements(shifts.data(), least_.data()))
 		return false;
 	for (size_t i = 0; i < 2 * tracks_; ++i)
 	{
 		for (size_t shift = 1; shift < SHIFTS; ++shift)
 		{
-			float* own = squares_of(i, shift);
+			float* own = change_of(i, shift);
 			shifts[i] = uint8_t(shift);
-			if (!squared_errors(shifts.data(), own))
+			if (!displacements(shifts.data(), own))
 				return false;
-			for (size_t p = 0; p < points_; ++p)
-				own[p] = std::max(own[p] - least_[p], 0.0f);
+			for (size_t p = 0; p < 4 * points_; ++p)
+				own[p] -= least_[p];
 		}
 		shifts[i] = 0;
 	}
 	return true;
 }
 
-// Computes the squared errors (points) of the sample's joints with these shifts (2, tracks). Adds those of
-// their shells with a small weight, to preserve twist.
-bool ShiftSearch::squared_errors(const uint8_t* shifts, float* found)
+// Computes the displacements (4, points) of the sample's joints with these shifts (2, tracks). The last row
+// is the square of the largest one, with a small weight, to preserve twist.
+bool ShiftSearch::displacements(const uint8_t* shifts, float* rows)
 {
 	const mocpack_Skeleton& s = task_.skeleton;
 	DecodedMotion motion;
 	Buffer<uint8_t> scratch;
-	Buffer<float> largest;
 	if (!own_.decode(&task_, sample_first_, sample_count_, 1, shifts, &motion) ||
-		!task_.take(&scratch, mocpack_clip_errors_scratch_size(s.joint_count)) ||
-		!task_.take(&largest, points_))
+		!task_.take(&scratch, mocpack_clip_errors_scratch_size(s.joint_count)))
 		return false;
-	mocpack_squared_errors(&s, task_.motion.rotations + 4 * s.joint_count * motion.first,
-						   task_.motion.translations + 3 * s.translated_count * motion.first,
-						   motion.rotations.data(), motion.translations.data(), motion.frames, stride_, SHELL,
-						   scratch.data(), found, largest.data());
+	mocpack_displacements(&s, task_.motion.rotations + 4 * s.joint_count * motion.first,
+						  task_.motion.translations + 3 * s.translated_count * motion.first,
+						  motion.rotations.data(), motion.translations.data(), motion.frames, stride_, SHELL,
+						  scratch.data(), rows);
 	const float weight = float(task_.constants.layer_shell_weight);
-	for (size_t p = 0; p < points_; ++p)
-		found[p] += weight * largest[p];
+	for (size_t p = 3 * points_; p < 4 * points_; ++p)
+		rows[p] *= weight;
 	return true;
 }
 
-/* Finds the shifts (2, tracks) of least distortion + price · bits, at most those of the layer before. Bits
- * that a shift adds to the whole file count too, with a weight. In the first layer, the bits of a shift in
- * the head depend on the previous track, so the cheapest sequence is found by dynamic programming. Returns
- * the bits of the layer without the head. */
-double ShiftSearch::cheapest(double price, const double* distortions, const uint8_t* before, uint8_t* shifts)
+double ShiftSearch::error_with(size_t i, size_t from, size_t to)
 {
-	const double growth_weight = task_.constants.layer_growth_weight;
-	double costs[SHIFTS] = {}, last[SHIFTS];
+	return sum_of_errors(now_.data(), change_of(i, from), change_of(i, to), points_);
+}
+
+void ShiftSearch::set_shift(size_t i, size_t to, uint8_t* shifts)
+{
+	const float *old = change_of(i, shifts[i]), *own = change_of(i, to);
+	for (size_t p = 0; p < 4 * points_; ++p)
+		now_[p] += own[p] - old[p];
+	shifts[i] = uint8_t(to);
+}
+
+// Returns the bits of a shift, and with a weight those that it adds to the whole file. In the first layer,
+// the bits of a shift in the head depend on those before and after it.
+double ShiftSearch::cost_of(size_t i, size_t shift, bool first_layer, const uint8_t* shifts) const
+{
+	const double weight = task_.constants.layer_growth_weight;
+	const size_t row = i / tracks_ * tracks_;
+	double head = 0;
+	if (first_layer)
+	{
+		head = head_[i > row ? shifts[i - 1] : 0][shift];
+		if (i + 1 < row + tracks_)
+			head += head_[shift][shifts[i + 1]];
+	}
+	return rates_[i * SHIFTS + shift] + head + weight * (growth_[i * SHIFTS + shift] + head);
+}
+
+// Gives each track in turn the shift of least error + price · bits. Returns the bits of all.
+double ShiftSearch::descend(double price, const uint8_t* before, uint8_t* shifts)
+{
+	double bits = 0;
 	for (size_t i = 0; i < 2 * tracks_; ++i)
 	{
-		const double *rate = rates_.data() + i * SHIFTS, *error = distortions + i * SHIFTS,
-					 *growth = growth_.data() + i * SHIFTS;
-		std::copy(costs, costs + SHIFTS, last);
-		for (size_t shift = 0; shift < SHIFTS; ++shift)
+		double least = HUGE_VAL;
+		size_t best = shifts[i];
+		for (size_t shift = 0; shift < SHIFTS && (!before || shift <= before[i]); ++shift)
 		{
-			costs[shift] = HUGE_VAL;
-			if (before && shift > before[i])
+			const double cost = price * cost_of(i, shift, !before, shifts) + error_with(i, shifts[i], shift);
+			if (cost < least)
+				least = cost, best = shift;
+		}
+		if (best != shifts[i])
+			set_shift(i, best, shifts);
+		bits += rates_[i * SHIFTS + best];
+	}
+	return bits;
+}
+
+// Makes the track finer that gains most per bit and needs at most the bits that are left. Returns false if
+// there is none.
+bool ShiftSearch::refine(double* left, bool first_layer, uint8_t* shifts)
+{
+	const double error = error_with(0, shifts[0], shifts[0]), min_bits = 1e-3;
+	double most = 0;
+	size_t best = 0, to = 0;
+	for (size_t i = 0; i < 2 * tracks_; ++i)
+	{
+		const double own = cost_of(i, shifts[i], first_layer, shifts), *rates = rates_.data() + i * SHIFTS;
+		for (size_t shift = 0; shift < shifts[i]; ++shift)
+		{
+			if (rates[shift] - rates[shifts[i]] > *left)
 				continue;
-			for (size_t previous = 0; previous < SHIFTS; ++previous)
-			{
-				const double head = before ? 0 : head_[i % tracks_ ? previous : 0][shift];
-				const double cost = last[previous] + price * (1 + growth_weight) * head;
-				if (cost < costs[shift])
-					costs[shift] = cost, path_[i * SHIFTS + shift] = uint8_t(previous);
-			}
-			costs[shift] += error[shift] + price * (rate[shift] + growth_weight * growth[shift]);
+			const double more = std::max(cost_of(i, shift, first_layer, shifts) - own, min_bits),
+						 gain = (error - error_with(i, shifts[i], shift)) / more;
+			if (gain > most)
+				most = gain, best = i, to = shift;
 		}
 	}
-	size_t shift = size_t(std::min_element(costs, costs + SHIFTS) - costs);
-	double bits = 0;
-	for (size_t i = 2 * tracks_; i-- > 0; shift = path_[i * SHIFTS + shift])
-		shifts[i] = uint8_t(shift), bits += rates_[i * SHIFTS + shift];
-	return bits;
+	if (most <= 0)
+		return false;
+	*left -= rates_[best * SHIFTS + to] - rates_[best * SHIFTS + shifts[best]];
+	set_shift(best, to, shifts);
+	return true;
 }
 
 bool ShiftSearch::best_shifts(double goal, const uint8_t* before, uint8_t* shifts)
 {
-	const size_t width = 2 * tracks_;
-	Buffer<double> distortions;
-	Buffer<float> weights, errors;
-	Buffer<uint8_t> tried;
-	if (!task_.take(&distortions, width * SHIFTS) || !task_.take(&weights, points_) ||
-		!task_.take(&errors, points_) || !task_.take(&tried, width))
-		return false;
-	std::fill(weights.data(), weights.data() + points_, 1.0f);
-	double least = HUGE_VAL;
-	for (int turn = 0; turn < ROUNDS; ++turn)
+	std::fill(shifts, shifts + 2 * tracks_, uint8_t(0));
+	std::copy(least_.data(), least_.data() + least_.size(), now_.data());
+	const double error = std::max(error_with(0, 0, 0), 1e-9); // a price of 0 would not grow
+	double price = FIRST_PRICE * error / std::max(whole_bits(), 1.0), bits = HUGE_VAL;
+	for (int i = 0; i < MAX_PRICES && bits > goal; ++i, price /= PRICE_RATIO)
 	{
-		for (size_t i = 0; i < width * SHIFTS; ++i)
-		{
-			const float* own = squares_.data() + i * points_;
-			float sum = 0;
-			for (size_t p = 0; p < points_; ++p)
-				sum += weights[p] * own[p];
-			distortions[i] = double(sum);
-		}
-		double low = -100, high = 60; // of the price, as powers of two
-		auto bits_at = [&](double power)
-		{ return cheapest(std::exp2(power), distortions.data(), before, tried.data()); };
-		for (int i = 0; i < 40; ++i)
-		{
-			const double middle = 0.5 * (low + high);
-			(bits_at(middle) > goal ? low : high) = middle;
-		}
-		bits_at(high);
-		std::copy(least_.data(), least_.data() + points_, errors.data());
-		for (size_t i = 0; i < width; ++i)
-			for (size_t p = 0; p < points_; ++p)
-				errors[p] += squares_of(i, tried[i])[p];
-		double mean = 0;
-		for (size_t p = 0; p < points_; ++p)
-		{
-			const float error = std::sqrt(errors[p]);
-			mean += error, weights[p] = 1 / std::max(error, 1e-9f);
-		}
-		if (mean < least)
-			least = mean, std::copy(tried.data(), tried.data() + width, shifts);
+		bits = descend(price, before, shifts);
+		if (task_.poll())
+			return false;
 	}
+	double left = goal - bits;
+	while (refine(&left, !before, shifts))
+		if (task_.poll())
+			return false;
 	return true;
 }
 

@@ -1,8 +1,8 @@
 /* Chooses the shifts of one layer by rate and distortion.
  *
  * Both are measured on groups from the middle of the clip. The rate is the bits of each track at each shift,
- * and the bits that a shift adds to the whole file. The distortion is the error from the shift of one track
- * alone. */
+ * and the bits that a shift adds to the whole file. The distortion is how far the shift of one track alone
+ * displaces points. Displacements of tracks add up as vectors, so errors that cancel out are known to. */
 #pragma once
 #include "keysine/encode/layer_writer.h"
 #include "keysine/encode/written_payload.h"
@@ -28,8 +28,7 @@ class ShiftSearch
 	double whole_bits() const;
 
 	/* Finds the shifts (2, tracks) of least mean error that take at most `goal` bits, none above those of the
-	 * layer before; null: the first layer. Squared errors of tracks add up. The mean error is a sum of
-	 * squares, weighted with the inverse errors of the previous round. */
+	 * layer before; null: the first layer. Displacements by shifts of tracks add up. */
 	bool best_shifts(double goal, const uint8_t* before, uint8_t* shifts);
 
   private:
@@ -38,17 +37,22 @@ class ShiftSearch
 	{
 		return table->data() + (kind * tracks_ + t) * SHIFTS;
 	}
-	float* squares_of(size_t i, size_t shift)
+	float* change_of(size_t i, size_t shift)
 	{
-		return squares_.data() + (i * SHIFTS + shift) * points_;
+		return changes_.data() + (i * SHIFTS + shift) * 4 * points_;
 	}
 	void find_sample();
 	bool measure_rates();
 	void measure_head();
 	bool add_refinement(SplitGroup* group, size_t shift, Buffer<uint8_t>* from);
 	bool measure_distortions();
-	bool squared_errors(const uint8_t* shifts, float* found);
-	double cheapest(double price, const double* distortions, const uint8_t* before, uint8_t* shifts);
+	bool displacements(const uint8_t* shifts, float* rows);
+	// Returns the sum of errors of the sample if a track has another shift than now.
+	double error_with(size_t i, size_t from, size_t to);
+	void set_shift(size_t i, size_t to, uint8_t* shifts);
+	double cost_of(size_t i, size_t shift, bool first_layer, const uint8_t* shifts) const;
+	double descend(double price, const uint8_t* before, uint8_t* shifts);
+	bool refine(double* left, bool first_layer, uint8_t* shifts);
 
 	EncodeTask& task_;
 	WrittenPayload& own_;
@@ -57,9 +61,9 @@ class ShiftSearch
 	Buffer<double> rates_;			 // (2, tracks, shifts) bits, of keys and of coefficients
 	Buffer<double> growth_;			 // (2, tracks, shifts) bits that several layers need in addition to one
 	double head_[SHIFTS][SHIFTS];	 // bits of a first layer's shift after that of the previous track
-	Buffer<uint8_t> path_;			 // (2, tracks, shifts) scratch of `cheapest`
-	Buffer<float> least_;			 // (points) squared errors without shifts
-	Buffer<float> squares_;			 // (2, tracks, shifts, points) added by shifts, square meters
+	Buffer<float> least_;			 // (4, points) displacements without shifts
+	Buffer<float> now_;				 // (4, points) displacements with the shifts so far
+	Buffer<float> changes_; // (2, tracks, shifts, 4, points) what a shift of one track adds to displacements
 };
 
 } // namespace keysine
