@@ -506,6 +506,7 @@ def test_info_shows_what_a_truncated_file_still_contains(folder):
     found = json.loads(done.stdout)[0]
     cut = found["cut"]
     assert cut["missing_bytes"] == len(data) - 2 * len(data) // 3
+    assert cut["is_playable"]
     assert 0 < cut["whole_layers"] < len(found["layers"])
     back = mocpack.decode(packed.read_bytes(), partial=True)
     moved = np.linalg.norm(back.positions() - walk(0.5).positions(), axis=-1).max()
@@ -514,3 +515,15 @@ def test_info_shows_what_a_truncated_file_still_contains(folder):
     assert b"truncated" in words
     packed.write_bytes(data)
     assert json.loads(run("info", packed, "--json").stdout)[0]["cut"] is None
+
+
+def test_info_says_that_a_file_cut_in_its_first_layer_cannot_be_played(folder):
+    packed = folder / "cut.mocp"
+    packed.write_bytes(mocpack.encode(walk(0.5), max_error="1mm")[:-9])
+    done = run("info", packed, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)[0]
+    assert found["cut"]["missing_bytes"] == 9
+    assert not found["cut"]["is_playable"]
+    assert found["groups"] == 0
+    assert b"groups" not in run("info", packed).stdout.split()

@@ -213,12 +213,14 @@ def _scene_table(scene: dict[str, Any]) -> Table:
 def _clip_facts(motion: _api.Motion) -> dict[str, Any]:
     header, sizes, errors = motion.header, motion.sizes, motion.errors
     unstored = motion.codec.encoder_params  # a file has none, so their values would be defaults
+    is_playable = True
     try:
         layout, layers = motion.layout(), motion.layers
     except TruncatedError:
         if not motion.is_truncated:
             raise
-        layout, layers = PayloadLayout(), ()  # the file ends inside its first layer
+        # the file ends inside its first layer
+        layout, layers, is_playable = PayloadLayout(groups=0), (), False
     return {
         "format_version": FORMAT_VERSION,
         "codec": motion.codec.codec_id,
@@ -252,7 +254,9 @@ def _clip_facts(motion: _api.Motion) -> dict[str, Any]:
             "max": to_degrees(errors.max_angle),
         },
         "joint_bounds": joint_bound_facts(header, errors),
-        "cut": _truncation_facts(motion, layout) if motion.is_truncated else None,
+        "cut": _truncation_facts(motion, layout) | {"is_playable": is_playable}
+        if motion.is_truncated
+        else None,
         "groups": layout.groups,
         "layers": _layer_facts(layers),
         "metadata": dict(header.metadata),
@@ -360,19 +364,14 @@ def _table(facts: dict[str, Any]) -> Table:
     table.add_row("file", f"{format_size(size['file'])}, {rate:.1f} bits per frame")
     for part in ("payload", "skeleton", "metadata"):
         table.add_row(f"  {part}", f"{size[part]} bytes, {100 * size[part] / size['file']:.1f} %")
-    table.add_row("  index", f"{size['index']} bytes of the payload, {facts['groups']} groups")
+    cut = facts["cut"]
+    if cut is None or cut["is_playable"]:
+        table.add_row("  index", f"{size['index']} bytes of the payload, {facts['groups']} groups")
     for title, text in _layer_rows(facts):
         table.add_row(title, text)
-    cut = facts["cut"]
     if cut is not None:
-        words = f"{cut['missing_bytes']} bytes of the payload are missing"
-        if cut["whole_layers"] is not None:
-            words += f"; {cut['whole_layers']} of {len(facts['layers'])} layers are complete"
-        if cut["error_mm"] is not None:
-            words += f", maximum error {format_length(cut['error_mm'] / 1000)}"
-        if cut["mean_error_mm"] is not None:
-            words += f", mean error {format_length(cut['mean_error_mm'] / 1000)}"
-        table.add_row("truncated", words)
+        table.add_row("truncated", _describe_cut(cut, len(facts["layers"])))
+        table.add_row("errors below", "are those of the complete file")
     for name, title in (
         ("declared", "error bound"),
         ("max", "  maximum error"),
@@ -390,6 +389,18 @@ def _table(facts: dict[str, Any]) -> Table:
         text = describe_joint_bounds(group, facts["joints"])
         table.add_row("joint error bound", escape(text))
     return table
+
+
+def _describe_cut(cut: dict[str, Any], layer_count: int) -> str:
+    words = f"{cut['missing_bytes']} bytes of the payload are missing"
+    if not cut["is_playable"]:
+        return f"{words}; nothing can be played"
+    if cut["whole_layers"] is not None:
+        words += f"; {cut['whole_layers']} of {layer_count} layers are complete"
+    for name, key in (("maximum", "error_mm"), ("mean", "mean_error_mm")):
+        if cut[key] is not None:
+            words += f", {name} error {format_length(cut[key] / 1000)}"
+    return words
 
 
 def _take_data_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
