@@ -1,9 +1,8 @@
 """Robot motion tables: one row per frame with root x y z, its quaternion, then the angles.
 
 The layout of LAFAN1 motions retargeted to Unitree's robots: no header, meters and radians,
-quaternion
-(x, y, z, w), angles in the order of the URDF's joints, 30 frames per second. With a header, columns
-are matched by name. `bones_seed` reads tables with the header of that dataset.
+quaternion (x, y, z, w), angles in the order of the URDF's joints, 30 frames per second. With a
+header, columns are matched by name. `bones_seed` reads tables with the header of that dataset.
 """
 
 from __future__ import annotations
@@ -86,12 +85,28 @@ def _parse_table(data: bytes) -> tuple[list[str] | None, F64]:
     try:
         numbers = np.loadtxt(io.BytesIO(body), delimiter=",", ndmin=2, comments=None)
     except (ValueError, UnicodeDecodeError) as error:
-        raise CorruptionError(f"the table must contain only numbers: {error}") from error
+        raise CorruptionError(_describe_fault(data, header is not None, str(error))) from error
     if header is not None and len(header) != numbers.shape[1]:
         raise CorruptionError(
             f"the header has {len(header)} columns, but the rows have {numbers.shape[1]}"
         )
     return header, np.asarray(numbers, np.float64)
+
+
+def _describe_fault(data: bytes, has_header: bool, reason: str) -> str:
+    """Return where a table is not a row of numbers per line, or the reason if that is not it."""
+    width = 0
+    for number, line in enumerate(data.decode("utf-8-sig", "replace").split("\n"), 1):
+        words = [word.strip() for word in line.split(",")]
+        if not line.strip() or (has_header and number == 1):
+            continue
+        width = width or len(words)
+        if len(words) != width:
+            return f"line {number}: expected {width} numbers, got {len(words)}"
+        for column, word in enumerate(words, 1):
+            if not _is_number(word):
+                return f"line {number}, column {column}: expected a number, got {word[:40]!r}"
+    return f"the table must contain only numbers: {reason}"
 
 
 def _split_named_columns(
