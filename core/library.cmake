@@ -1,19 +1,19 @@
-# libmocpack: its sources, and what makes it found by CMake (find_package(mocpack)) and pkg-config.
+# libmocpack: its sources, and the files by which CMake (find_package(mocpack)) and pkg-config find it.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# core/reader.txt names the sources, for amalgamation too
+# core/reader.txt lists the sources; the amalgamation uses it, too
 file(STRINGS core/reader.txt library_sources REGEX "cpp$")
 list(TRANSFORM library_sources PREPEND "core/src/")
 if(NOT MSVC)
-  # what runs once a file, or only decides, need not be fast but small; the last -O counts
+  # code that runs once per file is optimized for size; the last -O counts
   set(small_sources ${library_sources})
   list(FILTER small_sources EXCLUDE REGEX "curves|rows|decode\\.cpp|grid|least_squares|quaternions|pose|frames")
   set(plain_sources core/src/reader/frames.cpp core/src/keysine/decode/decode.cpp core/src/keysine/decode/grid.cpp)
-  # loops over frames by several at a time, but nothing else of theirs written out
+  # vectorize loops over frames, without unrolling them
   set(vector_sources core/src/keysine/decode/curves.cpp core/src/keysine/decode/rows.cpp)
   list(REMOVE_ITEM library_sources ${small_sources} ${plain_sources} ${vector_sources})
-  # sources with the same options, which share a unit
+  # sources with the same options share a unit
   foreach(part small plain vector)
     add_library(mocpack_${part} OBJECT ${${part}_sources})
     list(APPEND parts mocpack_${part})
@@ -50,13 +50,13 @@ if(NOT MSVC)
     target_link_options(mocpack PRIVATE -Wl,--gc-sections)
   endif()
 endif()
-# of clones that are chosen when the program loads, GCC forgets that they are hidden
+# GCC loses the hidden visibility of function clones that are selected at load time
 if(UNIX AND NOT APPLE AND BUILD_SHARED_LIBS)
-  # code and constants share a page where they meet: 8 kB less of padding
+  # let code and constants share a page: 8 kB less padding
   target_link_options(mocpack PRIVATE -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/core/mocpack.map
                                       -Wl,-z,noseparate-code)
 endif()
-# a C program that links the library needs no C++ runtime, only what square roots and powers come from
+# a C program that links the library needs no C++ runtime, only the math library
 if(UNIX AND NOT APPLE)
   target_link_libraries(mocpack PRIVATE m)
 endif()
@@ -67,7 +67,7 @@ if(MOCPACK_INSTALL)
           DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mocpack)
   set(config ${CMAKE_CURRENT_BINARY_DIR}/mocpackConfig.cmake)
   file(WRITE ${config} "include(\"\${CMAKE_CURRENT_LIST_DIR}/mocpackTargets.cmake\")\n")
-  # before 1.0 a minor version may change what is there
+  # before 1.0 a minor version may change the interface
   write_basic_package_version_file(mocpackConfigVersion.cmake COMPATIBILITY SameMinorVersion)
   set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/mocpack)
   install(FILES ${config} ${CMAKE_CURRENT_BINARY_DIR}/mocpackConfigVersion.cmake DESTINATION ${package_folder})

@@ -11,7 +11,7 @@ import {
   runLLVM,
 } from "../../js/node_modules/@yowasp/clang/gen/bundle.js";
 
-// without V8's optimizing compiler the build takes 39 s of CPU, with it 59 s
+// the build takes 39 s of CPU without V8's optimizing compiler, 59 s with it
 setFlagsFromString("--liftoff-only");
 const { "clang++": clang, "wasm-ld": link } = commands;
 await runLLVM(null, {}, { fetchProgress: () => {} }); // loads it, without a line per step
@@ -42,7 +42,7 @@ const PARTS = {
     memory: ["-z", "stack-size=65536", "--max-memory=268435456"],
   },
 };
-// -flto: what no other file asks for goes, and constants reach the functions that they are given to
+// -flto removes unused functions and propagates constants across files
 const OPTIONS = [
   ..."--target=wasm32-wasip1 -std=c++17 -fno-exceptions -fno-rtti -flto -ffp-contract=off".split(
     " ",
@@ -52,21 +52,22 @@ const OPTIONS = [
   ),
   ..."-Icore/include -Icore/src -Iwork".split(" "),
 ];
-// smallest but for the loops over frames and channels, which is where the time goes
+// The hot loops over frames and channels are optimized for speed, all else for size.
 const QUICK = new Set(["math/least_squares.cpp", "keysine/decode/curves.cpp"]);
 const QUICK_OPTIONS = ["-Os", "-msimd128", "-fvectorize"];
-// The compiler's passes that trade bytes for time where the hot loops (vectorized above) gain nothing: pointers that step beside an index,
-// sums and constants kept in locals.
+// Disable passes that make code larger without making the hot loops faster: loop strength reduction, common
+// subexpressions and loop-invariant code motion on machine code.
 const LINK_OPTIONS = [
   ..."--no-entry --strip-all --gc-sections --stack-first --lto-O2".split(" "),
   ...["disable-lsr", "disable-machine-cse", "disable-machine-licm"].flatMap(
     (pass) => ["-mllvm", `-${pass}`],
   ),
 ];
-// Flattened first, which finds shorter control flow. The stack lies lowest and grows down, so that nobody points into the first kilobyte. No
-// input makes a good reader trap, so that what only could trap may go; none of it is moved to where it did not run before (as
-// --ignore-implicit-traps would, which then divides by zero). A function with one caller is inlined only if it is small: large functions
-// compress better apart, where local variables have lower numbers.
+// --flatten first: it finds shorter control flow. --low-memory-unused: the stack is at the lowest addresses and grows
+// down, so no pointer points into the first kilobyte. --traps-never-happen: the reader never traps, so code whose only
+// effect is a trap can be removed. --ignore-implicit-traps would also move such code to places where it then divides by
+// zero. A function with one caller is inlined only if it is small: large functions compress better apart, because their
+// local variables have lower numbers.
 const SHRINK_OPTIONS = [
   ..."--flatten --rereloop --simplify-locals -Oz -Oz --converge --dealign --traps-never-happen --low-memory-unused".split(
     " ",
@@ -78,7 +79,7 @@ const SHRINK_OPTIONS = [
   "--one-caller-inline-max-function-size=500",
 ];
 
-/** The files below a folder, as the compiler takes them: it sees no other. */
+/** Return the files below a folder as the compiler's virtual file system, its only one. */
 function tree(folder) {
   const entries = readdirSync(folder, { withFileTypes: true });
   return Object.fromEntries(

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Builds the core's own tests with sanitizers and runs those whose names match:
 #     core/tests/sanitize.sh BIN SANITIZERS NAMES
-# BIN has cmake, ninja and ctest; SANITIZERS is what -fsanitize takes. A compiler without them (or a system that
-# cannot run what it makes) is said and is no failure.
+# BIN has cmake, ninja and ctest; SANITIZERS is the value of -fsanitize. If the compiler does not support them, or
+# the system cannot run the programs, the script says so and succeeds.
 set -e
 bin=$1 sanitizers=$2 names=$3
 build=build/sanitize-$(echo "$sanitizers" | tr , -)
@@ -16,7 +16,7 @@ echo "==> the core's own tests with -fsanitize=$sanitizers"
 "$bin/cmake" -S . -B "$build" -G Ninja "-DCMAKE_MAKE_PROGRAM=$bin/ninja" "-DMOCPACK_SANITIZE=$sanitizers" \
 	-DMOCPACK_TESTS=ON -DMOCPACK_WERROR=ON >/dev/null
 targets=$("$bin/ctest" --test-dir "$build" -N -R "$names" | sed -n 's/^ *Test *#[0-9]*: //p')
-# quietly, but all of it where it fails
+# print the output only if the build fails
 "$bin/cmake" --build "$build" --target $targets >"$build/log" 2>&1 || { cat "$build/log"; exit 1; }
 "$bin/ctest" --test-dir "$build" -R "$names" --output-on-failure --no-tests=error -j 2 >"$build/log" 2>&1 || {
 	cat "$build/log"
