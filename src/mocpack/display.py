@@ -13,6 +13,7 @@ from mocpack.header import ClipHeader
 from mocpack.optional_packages import require
 from mocpack.skeleton import Skeleton
 from mocpack.take_data import TakeData
+from mocpack.texts import abbreviate, count_of
 
 PICTURE_PX = 160  # longer side of the notebook picture
 LINE_COLOR = "#c0392b"
@@ -21,16 +22,16 @@ LINE_COLOR = "#c0392b"
 def summarize(header: ClipHeader, take_data: TakeData) -> list[str]:
     """Return three lines about a clip: length, joints, and what moves besides rotations."""
     return [
-        f"{_count(header.frame_count, 'frame')} at {header.frame_rate:g} fps, "
+        f"{count_of(header.frame_count, 'frame')} at {header.frame_rate:g} fps, "
         f"{header.frame_count * header.frame_time:.3f} s",
-        f"{_count(len(header.skeleton), 'joint')}: {_abbreviate(header.skeleton.unique_names)}",
+        f"{count_of(len(header.skeleton), 'joint')}: {abbreviate(header.skeleton.unique_names)}",
         "; ".join(_describe_contents(header, take_data)),
     ]
 
 
 def _describe_contents(header: ClipHeader, take_data: TakeData) -> list[str]:
     names = header.skeleton.unique_names
-    moving = _abbreviate([names[j] for j in header.translated_joints]) or "no joint"
+    moving = abbreviate([names[j] for j in header.translated_joints]) or "no joint"
     found = [f"translated: {moving}"]
     if header.is_scaled:
         found.append("with scales")
@@ -39,23 +40,8 @@ def _describe_contents(header: ClipHeader, take_data: TakeData) -> list[str]:
     if take_data.valid is not None:
         found.append(f"{1 - take_data.valid.mean():.1%} not seen")
     if take_data.tracks:
-        found.append(f"tracks: {_abbreviate(list(take_data.tracks))}")
+        found.append(f"tracks: {abbreviate(list(take_data.tracks))}")
     return found
-
-
-def _abbreviate(names: Sequence[str], most: int = 4) -> str:
-    """Return a comma-separated list, shortened with dots to `most` names.
-
-    >>> _abbreviate(["Hips", "Spine", "Neck", "Head", "Arm", "Hand"])
-    'Hips, Spine, Neck … Hand'
-    """
-    if len(names) <= most:
-        return ", ".join(names)
-    return f"{', '.join(names[: most - 1])} … {names[-1]}"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def bones(skeleton: Skeleton, positions: F64, ends: F64) -> F64:

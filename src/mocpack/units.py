@@ -185,10 +185,9 @@ def format_length(meters: float, digits: int = 3) -> str:
 
     >>> format_length(0.001), format_length(0.0000123), format_length(9.8e-8)
     ('1 mm', '12.3 µm', '98 nm')
-
-    Less than a picometer is rounding of float64, and is shown as 0.
     """
-    meters = 0.0 if abs(meters) < 1e-12 else meters
+    if 0 < meters < 1e-12:
+        return "<1 pm"  # rounding of float64
     for unit, scale in (("m", 1.0), ("cm", 1e-2), ("mm", 1e-3)):
         if meters >= scale * (1 if unit != "cm" else 2):
             return f"{meters / scale:.{digits}g} {unit}"

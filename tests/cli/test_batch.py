@@ -169,6 +169,17 @@ def test_a_file_that_fails_has_a_row_and_an_error_message(folder):
     assert rows["bad.mocp"]["input"] == "bad.bvh"
 
 
+@LINUX
+def test_a_file_that_cannot_be_read_fails_alone_and_resume_tries_it_again(folder):
+    (folder / "bad.bvh").symlink_to("/proc/self/mem")  # reading it fails, also for root
+    words = ("compress", "a.bvh", "bad.bvh", "-o", "out", *RAW)
+    for resume in ((), ("--resume",)):
+        code, _, err = run(folder, *words, *resume)
+        assert (code, err.count("\n")) == (2, 1)
+        assert names(err, "mocpack: bad.bvh error")
+        assert made(folder).keys() == {"a.mocp"}
+
+
 def test_an_unexpected_error_is_reported_and_does_not_stop_the_batch():
     def defective(source, output, *, force):
         raise ZeroDivisionError("by nothing")

@@ -96,6 +96,8 @@ def test_compress_prints_its_target(folder):
     assert names(given.stdout.decode(), "max_error 2mm keysine")
     none = run("compress", "walk.bvh", "-f", folder=folder)
     assert names(none.stdout.decode(), "keysine max_error 1 mm")
+    joint = run("compress", "walk.bvh", "-f", "--joint-error", "Head=2mm", folder=folder)
+    assert names(joint.stdout.decode(), "keysine default max_error Head 2mm")
 
 
 def test_compress_prints_the_bound_that_a_scaled_rig_keeps(folder):

@@ -57,6 +57,19 @@ def test_a_folder_is_packed_into_a_folder_of_the_same_shape(folder):
     assert made(folder) == ["packed/a.mocp", "packed/b.mocp", "packed/day two/a.mocp"]
 
 
+def test_a_subfolder_that_cannot_be_listed_is_an_error(folder, monkeypatch):
+    scandir = os.scandir
+
+    def refuse(path):
+        if str(path).endswith("day two"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(PermissionError, match=naming("day two")):
+        find_sources([str(folder)], SUFFIXES)
+
+
 def test_a_folder_without_output_is_packed_beside_its_files(folder):
     assert run("compress", "takes", "--codec", "raw", folder=folder).returncode == 0
     assert made(folder) == ["takes/a.mocp", "takes/b.mocp", "takes/day two/a.mocp"]

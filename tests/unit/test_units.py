@@ -91,6 +91,7 @@ def test_a_size_is_between_one_byte_and_the_limit(value):
         (0.000999, "999 µm"),
         (1.23e-5, "12.3 µm"),
         (0.0, "0 µm"),
+        (1e-33, "<1 pm"),
     ],
 )
 def test_lengths_are_written_as_a_person_would(meters, text):

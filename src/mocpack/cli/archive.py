@@ -10,12 +10,13 @@ import typer
 from rich.table import Table
 
 from mocpack.cli import files
-from mocpack.cli.notes import archive_facts
+from mocpack.cli.notes import archive_facts, describe_length
 from mocpack.cli.terminal import print_error, print_json
 from mocpack.corpora import catalog, parts
 from mocpack.corpora.packing import RejectedFile
 from mocpack.corpora.reading import open_corpus
 from mocpack.io.atomic import write_atomically
+from mocpack.texts import count_of
 from mocpack.units import format_size, parse_size
 
 
@@ -83,8 +84,9 @@ def report_archive(
         )
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_row("archive", f"{output}, {format_size(facts['bytes'])}")
-    table.add_row("clips", f"{facts['clips']} with {facts['skeletons']} skeletons")
-    table.add_row("motion", f"{facts['frames']} frames, {facts['seconds'] / 60:.1f} minutes")
+    skeletons = count_of(facts["skeletons"], "skeleton")
+    table.add_row("clips", f"{facts['clips']} with {skeletons}")
+    table.add_row("motion", describe_length(facts))
     table.add_row("as single files", format_size(facts["bytes_single"]))
     for note in facts["notes"]:
         table.add_row("note", note)

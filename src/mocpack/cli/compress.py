@@ -148,10 +148,10 @@ def _describe_target(codec: Codec, target: Target, declared: float | None) -> st
         return f"preset {target['preset']}, {within}, with {codec.codec_id}"
     others = ("effort", "joint_errors")
     given = [f"{name} {value}" for name, value in target.items() if name not in others]
+    if declared is not None and not {"max_error", "mean_error", "ratio", "size"} & target.keys():
+        given.insert(0, "default max_error" if joints else f"max_error {format_length(declared)}")
     if given or joints:
-        return f"{' and '.join(given) or 'default'}{joints}, with {codec.codec_id}"
-    if declared is not None:
-        return f"max_error {format_length(declared)}, the default of {codec.codec_id}"
+        return f"{' and '.join(given)}{joints}, with {codec.codec_id}"
     own = ", ".join(f"{name}={value}" for name, value in codec.params().items())
     return codec.codec_id + (own and f" with {own}")
 

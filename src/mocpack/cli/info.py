@@ -20,7 +20,7 @@ from mocpack.cli.batch import collect_rows
 from mocpack.cli.energy import EnergyOptions, energy_table, measure_energy
 from mocpack.cli.inputs import PACKED_EXTENSIONS, find_sources
 from mocpack.cli.joint_bounds import describe_joint_bounds, joint_bound_facts
-from mocpack.cli.notes import archive_facts, describe_assumptions, join_notes
+from mocpack.cli.notes import archive_facts, describe_assumptions, describe_length, join_notes
 from mocpack.cli.reading import Reading
 from mocpack.cli.tables import make_fact_table, make_table, scene_table
 from mocpack.cli.terminal import print_json
@@ -29,6 +29,7 @@ from mocpack.codec import Layer, PayloadLayout
 from mocpack.container import FORMAT_VERSION, TrackHead, is_packed
 from mocpack.errors import FormatError, SceneError, TruncatedError, UsageError, name_errors
 from mocpack.io.table import find_format
+from mocpack.texts import count_of
 from mocpack.units import format_angle, format_length, format_size, to_degrees, to_millimeters
 
 
@@ -118,9 +119,9 @@ def _archive_facts(path: str, clip: str | None) -> dict[str, Any]:
 def _archive_table(row: dict[str, Any]) -> Table:
     table = make_fact_table(row["input"])
     copies = f", {row['copies']} of them copies" if row["copies"] else ""
-    table.add_row("clips", f"{row['clips_inside']} with {row['skeletons']} skeletons{copies}")
-    minutes = f"{row['frames']} frames, {row['seconds'] / 60:.1f} minutes"
-    table.add_row("motion", minutes)
+    skeletons = count_of(row["skeletons"], "skeleton")
+    table.add_row("clips", f"{row['clips_inside']} with {skeletons}{copies}")
+    table.add_row("motion", describe_length(row))
     shards = f" in {row['shards']} shards" if row["shards"] else ""
     parts = row["bytes"]
     share = f"{parts['file'] / max(1, parts['single_files']):.3f} of the single files"

@@ -107,8 +107,11 @@ def _find_sources(word: str, suffixes: Collection[str]) -> Iterator[Source]:
 
 
 def _find_in_folder(folder: str, suffixes: Collection[str]) -> list[Source]:
+    def refuse(error: OSError) -> None:
+        raise error  # os.walk would skip a folder that it cannot list
+
     found = []
-    for place, inside, names in os.walk(folder):
+    for place, inside, names in os.walk(folder, onerror=refuse):
         inside[:] = sorted(name for name in inside if not name.startswith("."))
         for name in sorted(names):
             path = Path(place) / name

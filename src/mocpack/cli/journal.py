@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -66,10 +67,10 @@ def is_done(
 
 
 def hash_files(paths: Sequence[Path]) -> dict[str, str]:
-    """Return the SHA-256 of each regular file by absolute path."""
+    """Return the SHA-256 of each regular file that can be read, by absolute path."""
     found = {}
     for path in filter(Path.is_file, paths):
-        with path.open("rb") as file:
+        with suppress(OSError), path.open("rb") as file:
             found[str(path.absolute())] = hashlib.file_digest(file, "sha256").hexdigest()
     return found
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mocpack.io.amass import STAND_IN_BONES
+from mocpack.texts import count_of
 from mocpack.units import format_length
 
 if TYPE_CHECKING:
@@ -52,6 +53,13 @@ def archive_facts(found: Corpus) -> dict[str, Any]:
         "seconds": float((index.frame_counts * index.frame_times).sum()),
         "notes": describe_archive(found),
     }
+
+
+def describe_length(facts: Mapping[str, Any]) -> str:
+    """Return the length of the motion of `archive_facts`, as text."""
+    seconds = facts["seconds"]
+    time = f"{seconds / 60:.1f} minutes" if seconds >= 60 else f"{seconds:.1f} seconds"
+    return f"{count_of(facts['frames'], 'frame')}, {time}"
 
 
 def join_notes(rows: Sequence[Mapping[str, Any]], what: str = "files") -> list[str]:

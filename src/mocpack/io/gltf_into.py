@@ -22,6 +22,7 @@ from mocpack.io import glb, gltf, gltf_build, gltf_file, meshopt
 from mocpack.io.gltf_build import Buffer
 from mocpack.io.gltf_file import Document, Object
 from mocpack.take_data import Track
+from mocpack.texts import abbreviate
 
 IMAGE_TYPES = {
     ".png": "image/png",
@@ -104,10 +105,10 @@ def match_joints(clip: Clip, document: Document) -> Match:
         if name and names.count(name) == 1 and len(positions.get(name, [])) == 1
     }
     if not found:
-        theirs = ", ".join(repr(n) for n in sorted(positions) if n)[:200]
+        theirs = abbreviate([name for name in sorted(positions) if name], 8)
         raise UsageError(
-            f"no joint of this clip ({', '.join(map(repr, names))[:200]}) has the name of a "
-            f"node of the character ({theirs})"
+            f"no joint of this clip ({abbreviate(names, 8)}) has the name of a node of the "
+            f"character ({theirs})"
         )
     return Match(found, tuple(name for j, name in enumerate(names) if j not in found))
 

@@ -231,7 +231,7 @@ def test_written_in_the_unit_of_its_source():
         (b"        OFFSET 0 0 2\n", b"", "line 20 'Toe' OFFSET"),
         (b"CHANNELS 1 Xrotation", b"CHANNELS 1 Wrotation", "line 16 'Wrotation'"),
         (b"CHANNELS 1 Xrotation", b"CHANNELS 2 Xrotation Xrotation", "line 16 Xrotation"),
-        (b"CHANNELS 1 Xrotation", b"CHANNELS 7 Xrotation", "line 16 '7'"),
+        (b"CHANNELS 1 Xrotation", b"CHANNELS 7 Xrotation", "line 16 6 '7'"),
         (b"CHANNELS 1 Xrotation", b"CHANNELS 2 Xrotation", "line 17 'End'"),
         (b"End Site", b"End Effector", "line 17 SITE 'Effector'"),
         (b"HIERARCHY", b"HIERARCHIE", "line 1 HIERARCHY 'HIERARCHIE'"),

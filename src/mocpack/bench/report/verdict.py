@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mocpack.bench.report.plots import target_words
+from mocpack.texts import count_of
 
 Row = Mapping[str, Any]
 MAX_NAMES = 40  # of clips in a sentence
@@ -53,7 +54,7 @@ def _at(rows: Sequence[Row], target: str) -> str:
     first, second = sorted(codecs, key=means.__getitem__)[:2]
     wins = sum(packed[first, c] == min(packed[k, c] for k in codecs) for c in clips)
     return (
-        f"{words}: {first} is smallest on {wins} of {_count(len(clips), 'clip')}, "
+        f"{words}: {first} is smallest on {wins} of {count_of(len(clips), 'clip')}, "
         f"{means[first]:,.0f} bytes per file on average, {means[first] / means[second]:.2f} times "
         f"the size of {second}, the second smallest."
     )
@@ -65,7 +66,7 @@ def _counted(rows: Sequence[Row]) -> str:
     failed = {r["clip"] for r in rows if r.get("failure") is not None}
     counted = [clip for clip in clips if clip not in failed]
     if not failed:
-        return f"Every codec packed all {_count(len(clips), 'clip')}, so all count."
+        return f"Every codec packed all {count_of(len(clips), 'clip')}, so all count."
     names = ", ".join(counted[:MAX_NAMES]) + (", …" if len(counted) > MAX_NAMES else "")
     return f"Clips that every codec packed at every target: {len(counted)} ({names or 'none'})."
 
@@ -85,10 +86,6 @@ def _failures(rows: Sequence[Row]) -> list[str]:
 
 def _targets(rows: Sequence[Row]) -> list[str]:
     return list(dict.fromkeys(r["target"] for r in rows if r.get("target")))
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _all(number: int, what: str) -> str:
