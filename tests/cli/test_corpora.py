@@ -121,7 +121,7 @@ def test_verify_info_repair_and_merge_report_the_clips(folder):
     assert cut.returncode == 2
     assert "mocpack corpus repair" in cut.stderr
     saved = run("corpus", "repair", "cut.mocps", "-o", "saved.mocps", folder=folder)
-    assert "1 clips" in saved.stdout
+    assert names(saved.stdout, "1 saved.mocps")
     data[data.find(b"DATA") + 100] ^= 1
     (folder / "bad.mocps").write_bytes(data)
     bad = run("corpus", "verify", "bad.mocps", folder=folder)

@@ -6,7 +6,6 @@ import math
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from mocpack import _api, rate
@@ -200,7 +199,7 @@ def _table(rows: list[dict[str, Any]]) -> Table:
         if row.get("others_inside"):
             others = list_names(row["others_inside"])
             notes.append(f"{row['input']} also contains {others}; choose with --clip")
-    table.caption = escape("\n".join(notes))
+    table.caption = "\n".join(notes)
     table.caption_justify = "left"
     return table
 

@@ -11,7 +11,6 @@ from functools import partial
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from mocpack import _api
@@ -179,25 +178,24 @@ def _motion_facts(clip: AnyClip, name: str | None) -> dict[str, Any]:
 def _motions_table(row: dict[str, Any]) -> Table:
     motions, size = row["motions"], format_size(row["bytes"]["file"])
     several = f", {len(motions)} motions" if len(motions) > 1 else ""
-    title = f"{escape(row['input'])}: {row['format']}, {size}{several}"
+    title = f"{row['input']}: {row['format']}, {size}{several}"
     columns = ("motion", "frames", "frames/s", "seconds", "joints", "tracks")
     table = make_table(*columns, left=("motion",), title=title)
     for motion in motions:
         uneven = "" if motion["even_times"] else ", uneven"
         table.add_row(
-            escape(motion["name"] or "-"),
+            motion["name"] or "-",
             str(motion["frames"]),
             f"{motion['frame_rate']:.6g}{uneven}",
             f"{motion['seconds']:.3f}",
             str(motion["joints"] or motion["vertices"]),
             str(len(motion["tracks"])),
         )
-    table.caption, table.caption_justify = escape("\n".join(join_notes(motions))), "left"
+    table.caption, table.caption_justify = "\n".join(join_notes(motions)), "left"
     return table
 
 
 def _scene_table(scene: dict[str, Any]) -> Table:
-    size = format_size(scene["bytes"]["file"])
     rows = [
         facts
         | {
@@ -208,7 +206,7 @@ def _scene_table(scene: dict[str, Any]) -> Table:
         }
         for facts in scene["clips"]
     ]
-    return scene_table(f"{scene['input']}: scene with {len(rows)} clips, {size}", rows)
+    return scene_table(scene["input"], scene["bytes"]["file"], rows)
 
 
 def _clip_facts(motion: _api.Motion) -> dict[str, Any]:
@@ -388,7 +386,7 @@ def _table(facts: dict[str, Any]) -> Table:
         table.add_row("  maximum angle error", format_angle(largest))
     for group in facts["joint_bounds"]:
         text = describe_joint_bounds(group, facts["joints"])
-        table.add_row("joint error bound", escape(text))
+        table.add_row("joint error bound", text)
     return table
 
 

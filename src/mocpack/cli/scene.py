@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from mocpack import _api, progress
 from mocpack.cli import files, options
@@ -22,7 +21,7 @@ from mocpack.container import is_packed, pack_scene
 from mocpack.errors import MocpackError, UsageError
 from mocpack.registry import AUTO_CODEC
 from mocpack.scene import shift_start
-from mocpack.units import format_size, to_millimeters
+from mocpack.units import to_millimeters
 
 
 @dataclass(frozen=True)
@@ -81,13 +80,14 @@ def run(
         return encoded
 
     encoded = run_with_progress(f"compressing {output}", encode)
-    files.write_output(pack_scene(encoded), output, force=force)
+    packed = pack_scene(encoded)
+    files.write_output(packed, output, force=force)
     piped = output == files.PIPE
     rows = [_row(part, encoded[part.name], output) for part in parts]
     if as_json:
         print_json(rows, to_stderr=piped)
     else:
-        (files.stderr() if piped else files.stdout()).print(_table(rows))
+        (files.stderr() if piped else files.stdout()).print(scene_table(output, len(packed), rows))
     return 0
 
 
@@ -187,9 +187,3 @@ def _row(part: Part, data: bytes, output: str) -> dict[str, Any]:
             "bytes": len(data),
             "max_error_mm": to_millimeters(errors.max),
         }
-
-
-def _table(rows: list[dict[str, Any]]) -> Table:
-    size = sum(row["bytes"] for row in rows)
-    clips = f"{len(rows)} clips" if len(rows) > 1 else "one clip"
-    return scene_table(f"{rows[0]['output']}: scene with {clips}, {format_size(size)}", rows)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from rich.cells import cell_len
 from rich.table import Table
 
 from mocpack.cli.terminal import printable
+from mocpack.texts import count_of
 from mocpack.units import format_length, format_size
 
 
@@ -42,8 +43,9 @@ def make_fact_table(title: str) -> Table:
     return table
 
 
-def scene_table(title: str, clips: Iterable[Mapping[str, Any]]) -> Table:
-    """Return the table of the clips of a scene."""
+def scene_table(path: str, size: int, clips: Sequence[Mapping[str, Any]]) -> Table:
+    """Return the table of the clips of a scene file of `size` bytes."""
+    title = f"{path}: scene with {count_of(len(clips), 'clip')}, {format_size(size)}"
     columns = ("clip", "start", "end", "frames", "joints", "codec", "size", "max error")
     table = make_table(*columns, left=("clip", "codec"), title=title)
     for clip in clips:

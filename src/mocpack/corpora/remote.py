@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import threading
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from mocpack.container import ARCHIVE_MAGIC, FOOTER_BYTES, read_footer
-from mocpack.errors import FormatError, MissingExtraError, TruncatedError
+from mocpack.errors import (
+    FormatError,
+    MissingExtraError,
+    MocpackError,
+    TruncatedError,
+    UsageError,
+)
 from mocpack.file_errors import add_path_to_errors
 from mocpack.optional_packages import require
 from mocpack.source import Source
@@ -43,7 +50,25 @@ def file_system(url: str, options: Mapping[str, Any]) -> tuple[Any, str]:
         hint = f": pip install 'mocpack[{extra}]'" if extra else ""
         sentence = f"{purpose} needs a package that is not installed{hint} ({error})"
         raise MissingExtraError(sentence) from error
+    except ValueError as error:
+        raise UsageError(f"{url}: {error}") from error
     return system, path
+
+
+@contextmanager
+def name_store_errors(url: str) -> Iterator[None]:
+    """Turn the errors of a store into `OSError`s that name the URL."""
+    try:
+        yield
+    except MocpackError:
+        raise
+    except FileNotFoundError as error:
+        raise FileNotFoundError(errno.ENOENT, "no such file", url) from error
+    except PermissionError as error:
+        raise PermissionError(errno.EACCES, "access is denied", url) from error
+    except Exception as error:  # each store raises its own exceptions
+        message = " ".join(str(error).split()) or type(error).__name__
+        raise OSError(errno.EIO, message, url) from error
 
 
 class RemoteSource(Source):
@@ -120,10 +145,8 @@ class RemoteSource(Source):
     def _request(self, start: int, stop: int | None) -> bytes:
         _, system, path, _ = self._connect()
         self.request_count += 1
-        try:
+        with name_store_errors(self.url):
             data = system.cat_file(path, start=start, end=stop)
-        except FileNotFoundError as error:
-            raise FileNotFoundError(2, "no such file", self.url) from error
         self.fetched_bytes += len(data)
         return bytes(data)
 

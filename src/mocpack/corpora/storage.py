@@ -6,7 +6,6 @@ store appears when its upload is complete.
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -18,8 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, TypeVar
 
 from mocpack import io
-from mocpack.corpora.remote import file_system, is_url
-from mocpack.errors import MocpackError
+from mocpack.corpora.remote import file_system, is_url, name_store_errors
 from mocpack.file_errors import NamedWriter
 from mocpack.io.atomic import atomic_stream, write_atomically
 
@@ -177,18 +175,9 @@ def base_name(name: str) -> PurePosixPath | Path:
 
 def _call(url: str, ask: Callable[[Any, str], Result]) -> Result:
     """Call a function with a URL's file system; turn its errors into `OSError`s with the URL."""
-    try:
+    with name_store_errors(url):
         # no listing cache, because other processes write to the same folders
         return ask(*file_system(url, {"use_listings_cache": False}))
-    except MocpackError:
-        raise
-    except FileNotFoundError as error:
-        raise FileNotFoundError(errno.ENOENT, "no such file", url) from error
-    except PermissionError as error:
-        raise PermissionError(errno.EACCES, "access is denied", url) from error
-    except Exception as error:  # each store raises its own exceptions
-        message = " ".join(str(error).split()) or type(error).__name__
-        raise OSError(errno.EIO, message, url) from error
 
 
 def _write_object(system: Any, path: str, data: bytes) -> None:

@@ -70,7 +70,7 @@ def write_bytes(clip: AnyClip, extension: str, dialect: str | None = None) -> by
         read_alone = [f.name for f in known if not f.write and not f.dialects]
         why = f" ({read_alone[0]} can only be read)" if read_alone else ""
         raise UsageError(
-            f"cannot write {extension!r}{why}; a clip of {kind} can be written as "
+            f"cannot write {extension!r}{why}; clips of kind {kind!r} can be written as "
             f"{', '.join(_writable_extensions(kind))}"
         )
     write, chosen = writers[extension.lower()]

@@ -13,7 +13,7 @@ import mocpack
 from mocpack.corpora import open_corpus, pack
 from mocpack.corpora.remote import MAX_GAP_BYTES, RangeCache, is_url, merge_ranges
 from mocpack.corpora.writing import front_size
-from mocpack.errors import FormatError, MissingExtraError, TruncatedError
+from mocpack.errors import FormatError, MissingExtraError, TruncatedError, UsageError
 from mocpack.testing import walk
 from naming import naming
 
@@ -221,6 +221,18 @@ class Bucket(MemoryFileSystem):
     @classmethod
     def _strip_protocol(cls, path):
         return "/" + path.split("://")[-1].strip("/")
+
+
+def test_errors_of_a_store_name_the_url(memory, monkeypatch):
+    with pytest.raises(UsageError, match=naming("none://data/all.mocps")):
+        open_corpus("none://data/all.mocps")
+
+    def refuse(*args, **options):
+        raise RuntimeError("gone")
+
+    monkeypatch.setattr(MemoryFileSystem, "cat_file", refuse)
+    with pytest.raises(OSError, match=naming("memory://data/all.mocps")):
+        open_corpus("memory://data/all.mocps")
 
 
 @pytest.mark.parametrize("scheme", ["gs", "hf"])

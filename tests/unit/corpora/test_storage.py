@@ -3,7 +3,7 @@
 import pytest
 
 from mocpack.corpora import storage
-from mocpack.errors import MissingExtraError
+from mocpack.errors import MissingExtraError, UsageError
 from naming import naming
 
 pytest.importorskip("fsspec")
@@ -66,7 +66,7 @@ def test_errors_of_a_store_name_the_address(tmp_path):
     with pytest.raises(OSError, match="folder") as caught:
         storage.read(f"{tmp_path.as_uri()}/folder")
     assert caught.value.filename.startswith("file://")
-    with pytest.raises(OSError, match=naming("'nothing://a/b'")):
+    with pytest.raises(UsageError, match=naming("nothing://a/b")):
         storage.read("nothing://a/b")
 
 

@@ -9,6 +9,7 @@ import typer
 from mocpack.cli import files, options
 from mocpack.corpora.exporting import STORES, export
 from mocpack.corpora.reading import open_corpus
+from mocpack.texts import count_of
 
 
 def run(
@@ -29,5 +30,5 @@ def run(
     with open_corpus(archive) as found:
         chosen = None if where is None else found.select(where)
         count = export(found, output, store, clips=chosen, suffix=format, fps=fps)
-    files.stdout().print(f"wrote {count} clips as {store} to {output}")
+    files.stdout().print(f"wrote {count_of(count, 'clip')} as {store} to {output}")
     return 0

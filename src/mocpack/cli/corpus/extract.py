@@ -10,6 +10,7 @@ from mocpack.cli import files, options
 from mocpack.cli.terminal import print_json
 from mocpack.corpora.exporting import safe_path
 from mocpack.corpora.reading import open_corpus
+from mocpack.texts import count_of
 from mocpack.units import format_size
 
 
@@ -43,5 +44,5 @@ def run(
         print_json(rows)
     else:
         total = format_size(sum(int(str(row["bytes"])) for row in rows))
-        files.stdout().print(f"wrote {len(rows)} clips, {total}, to {output}")
+        files.stdout().print(f"wrote {count_of(len(rows), 'clip')}, {total}, to {output}")
     return 0

@@ -9,6 +9,7 @@ import typer
 from mocpack.cli import files, options
 from mocpack.corpora.merging import merge
 from mocpack.corpora.reading import open_corpus
+from mocpack.texts import count_of
 from mocpack.units import format_size
 
 
@@ -28,5 +29,6 @@ def run(
     files.check_output(output, force=force, sources=archives)
     merge(archives, output, prefix=prefix, shard_size=shard_size)
     with open_corpus(output) as made:
-        files.stdout().print(f"{output}: {len(made)} clips, {format_size(made.file_size)}")
+        clips = count_of(len(made), "clip")
+        files.stdout().print(f"{output}: {clips}, {format_size(made.file_size)}")
     return 0

@@ -10,6 +10,7 @@ from mocpack.cli import files, options
 from mocpack.cli.terminal import print_error
 from mocpack.corpora.merging import repair
 from mocpack.corpora.reading import open_corpus
+from mocpack.texts import count_of
 from mocpack.units import format_size
 
 
@@ -24,5 +25,6 @@ def run(
     for one in lost:
         print_error(f"{archive}: {one.reason}")
     with open_corpus(output) as made:
-        files.stdout().print(f"{output}: {len(made)} clips, {format_size(made.file_size)}")
+        clips = count_of(len(made), "clip")
+        files.stdout().print(f"{output}: {clips}, {format_size(made.file_size)}")
     return 2 if lost else 0

@@ -11,6 +11,7 @@ from mocpack.cli.progress import make_progress_bar
 from mocpack.cli.terminal import print_error, print_json
 from mocpack.corpora.reading import open_corpus
 from mocpack.corpora.verifying import verify
+from mocpack.texts import count_of
 
 
 def run(
@@ -32,5 +33,5 @@ def run(
     if as_json:
         print_json(rows)
     elif not errors:
-        files.stdout().print(f"{archive}: all {len(rows)} clips are intact")
+        files.stdout().print(f"{archive}: intact, {count_of(len(rows), 'clip')}")
     return 2 if errors else 0
