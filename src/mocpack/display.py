@@ -13,7 +13,7 @@ from mocpack.header import ClipHeader
 from mocpack.optional_packages import require
 from mocpack.skeleton import Skeleton
 from mocpack.take_data import TakeData
-from mocpack.texts import abbreviate, count_of
+from mocpack.texts import count_of
 
 PICTURE_PX = 160  # longer side of the notebook picture
 LINE_COLOR = "#c0392b"
@@ -24,14 +24,14 @@ def summarize(header: ClipHeader, take_data: TakeData) -> list[str]:
     return [
         f"{count_of(header.frame_count, 'frame')} at {header.frame_rate:g} fps, "
         f"{header.frame_count * header.frame_time:.3f} s",
-        f"{count_of(len(header.skeleton), 'joint')}: {abbreviate(header.skeleton.unique_names)}",
+        f"{count_of(len(header.skeleton), 'joint')}: {_abbreviate(header.skeleton.unique_names)}",
         "; ".join(_describe_contents(header, take_data)),
     ]
 
 
 def _describe_contents(header: ClipHeader, take_data: TakeData) -> list[str]:
     names = header.skeleton.unique_names
-    moving = abbreviate([names[j] for j in header.translated_joints]) or "no joint"
+    moving = _abbreviate([names[j] for j in header.translated_joints]) or "no joint"
     found = [f"translated: {moving}"]
     if header.is_scaled:
         found.append("with scales")
@@ -40,7 +40,7 @@ def _describe_contents(header: ClipHeader, take_data: TakeData) -> list[str]:
     if take_data.valid is not None:
         found.append(f"{1 - take_data.valid.mean():.1%} not seen")
     if take_data.tracks:
-        found.append(f"tracks: {abbreviate(list(take_data.tracks))}")
+        found.append(f"tracks: {_abbreviate(list(take_data.tracks))}")
     return found
 
 
@@ -49,6 +49,17 @@ def bones(skeleton: Skeleton, positions: F64, ends: F64) -> F64:
     pairs = [(positions[p], positions[j]) for j, p in enumerate(skeleton.parents) if p >= 0]
     pairs += [(positions[j], ends[e]) for e, j in enumerate(skeleton.end_site_joints)]
     return np.array(pairs).reshape(-1, 2, 3)
+
+
+def _abbreviate(names: Sequence[str], most: int = 4) -> str:
+    """Return a comma-separated list, shortened with dots to `most` names.
+
+    >>> _abbreviate(["Hips", "Spine", "Neck", "Head", "Arm", "Hand"])
+    'Hips, Spine, Neck … Hand'
+    """
+    if len(names) <= most:
+        return ", ".join(names)
+    return f"{', '.join(names[: most - 1])} … {names[-1]}"
 
 
 def render_html(title: str, lines: Sequence[str], pose: F64) -> str:

@@ -1,8 +1,6 @@
-"""Check and shorten strings, and put lists and counts into words."""
+"""Check and shorten strings, and put counts into words."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from mocpack.errors import InvalidClipError
 
@@ -28,17 +26,6 @@ def shorten_text(text: str, max_bytes: int) -> str:
     ('H', 'Hü')
     """
     return text.encode("utf-8", "replace")[:max_bytes].decode(errors="ignore")
-
-
-def abbreviate(names: Sequence[str], most: int = 4) -> str:
-    """Return a comma-separated list, shortened with dots to `most` names.
-
-    >>> abbreviate(["Hips", "Spine", "Neck", "Head", "Arm", "Hand"])
-    'Hips, Spine, Neck … Hand'
-    """
-    if len(names) <= most:
-        return ", ".join(names)
-    return f"{', '.join(names[: most - 1])} … {names[-1]}"
 
 
 def count_of(number: int, what: str) -> str:

@@ -299,13 +299,13 @@ def _progress_sender(pipe: Connection) -> Callable[[float], None]:
     """Return a progress callback that sends the fraction done at intervals."""
     next_time = 0.0
 
-    def tell(share: float) -> None:
+    def send(share: float) -> None:
         nonlocal next_time
         if monotonic() >= next_time:
             next_time = monotonic() + PROGRESS_INTERVAL_S
             pipe.send(_Progress(share))
 
-    return tell
+    return send
 
 
 def _exit_on_signal(_signal: int, _frame: FrameType | None) -> None:

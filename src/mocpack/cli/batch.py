@@ -18,7 +18,7 @@ from rich.table import Table
 from mocpack.cli.files import PIPE, check_output, describe_error, exit_code
 from mocpack.cli.journal import Entry, Journal, hash_files, is_done
 from mocpack.cli.progress import make_progress_bar, run_with_progress
-from mocpack.cli.terminal import EXIT_INTERRUPTED, print_error
+from mocpack.cli.terminal import EXIT_INTERRUPTED, print_error, print_json, stderr, stdout
 from mocpack.cores import core_count
 from mocpack.errors import UsageError, describe_bug
 from mocpack.io import files_to_read, list_robot_files
@@ -78,6 +78,41 @@ class Outcome:
 
 
 NOT_DONE = Outcome("not done", error="not done: interrupted by Ctrl-C", code=EXIT_INTERRUPTED)
+
+
+def run_command(
+    work: Callable[..., Any],
+    jobs: Sequence[Job],
+    *,
+    as_json: bool,
+    dry_run: bool,
+    make_table: Callable[[list[dict[str, Any]]], Table | None],
+    **options: Any,
+) -> int:
+    """Run a batch, print its results and errors, and return the highest exit code.
+
+    `make_table` turns the rows of the jobs into the table to print, if any. `options` are those of
+    `run_batch`.
+    """
+    outcomes = run_batch(work, jobs, dry_run=dry_run, **options)
+    rows = [
+        {
+            "ok": outcome.error is None,
+            "error": outcome.error,
+            "input": job.source,
+            "output": job.output,
+            "status": outcome.status,
+            **(outcome.result or {}),
+        }
+        for job, outcome in zip(jobs, outcomes, strict=True)
+    ]
+    # With -o -, standard output carries the file, so messages go to standard error.
+    piped = jobs[0].output == PIPE
+    if as_json:
+        print_json(rows, to_stderr=piped)
+    elif (table := _dry_run_table(rows) if dry_run else make_table(rows)) is not None:
+        (stderr() if piped else stdout()).print(table)
+    return _report_outcomes(jobs, outcomes)
 
 
 def run_batch(
@@ -169,19 +204,7 @@ def _check_job(job: Job) -> Outcome:
     return Outcome("not begun")
 
 
-def job_row(job: Job, outcome: Outcome) -> dict[str, Any]:
-    """Return the ``--json`` row of a job, with the numbers that its work returned."""
-    return {
-        "ok": outcome.error is None,
-        "error": outcome.error,
-        "input": job.source,
-        "output": job.output,
-        "status": outcome.status,
-        **(outcome.result or {}),
-    }
-
-
-def dry_run_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+def _dry_run_table(rows: Sequence[Mapping[str, Any]]) -> Table:
     """Return the table of ``--dry-run``: each input with the output it would write."""
     table = Table("input", "output", "", box=None, pad_edge=False, header_style="bold")
     for row in rows:
@@ -189,12 +212,12 @@ def dry_run_table(rows: Sequence[Mapping[str, Any]]) -> Table:
     return table
 
 
-def report_outcomes(jobs: Sequence[Job], outcomes: Sequence[Outcome]) -> int:
+def _report_outcomes(jobs: Sequence[Job], outcomes: Sequence[Outcome]) -> int:
     """Print the error of each file that failed and return the highest exit code."""
     for outcome in outcomes:
         if outcome.status == "failed":
             print_error(str(outcome.error))
-    left = sum(outcome.status == "not done" for outcome in outcomes)
+    left = outcomes.count(NOT_DONE)
     if left and len(jobs) > 1:
         print_error(
             f"interrupted by Ctrl-C: {left} of {len(jobs)} files are left; continue with --resume"
@@ -202,14 +225,6 @@ def report_outcomes(jobs: Sequence[Job], outcomes: Sequence[Outcome]) -> int:
     elif left:
         print_error(f"{jobs[0].source}: interrupted by Ctrl-C")
     return max((outcome.code for outcome in outcomes), default=0)
-
-
-def status_table(jobs: Sequence[Job], outcomes: Sequence[Outcome]) -> Table:
-    """Return a table with the status of each file, for commands without other output."""
-    table = Table("file", "status", box=None, pad_edge=False, header_style="bold")
-    for job, outcome in zip(jobs, outcomes, strict=True):
-        table.add_row(job.output, outcome.status)
-    return table
 
 
 def attempt(work: Callable[..., Any], job: Job) -> Outcome:

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from mocpack import _api, rate
 from mocpack.cli import files, options
-from mocpack.cli.batch import Job, dry_run_table, job_row, report_outcomes, run_batch
+from mocpack.cli.batch import Job, run_command
 from mocpack.cli.encoding import Encoding, Target
 from mocpack.cli.inputs import (
     MOTION_EXTENSIONS,
@@ -22,7 +22,6 @@ from mocpack.cli.joint_bounds import describe_joint_bounds, joint_bound_facts
 from mocpack.cli.notes import describe_assumptions, join_notes
 from mocpack.cli.reading import Reading
 from mocpack.cli.tables import make_table
-from mocpack.cli.terminal import print_json
 from mocpack.clip import AnyClip, Clip, VertexClip
 from mocpack.codec import Codec
 from mocpack.errors import MocpackError, name_errors
@@ -72,26 +71,17 @@ def run(
         Job(source.path, (goal,), settings, force)
         for source, goal in zip(sources, outputs, strict=True)
     ]
-    outcomes = run_batch(
+    return run_command(
         _compress,
         work,
+        as_json=as_json,
+        dry_run=dry_run,
+        make_table=_table,
         workers=jobs,
         title="compressing",
         folder=output,
         resume=resume,
-        dry_run=dry_run,
     )
-    rows = [job_row(*one) for one in zip(work, outcomes, strict=True)]
-    # With -o -, standard output carries the file, so messages go to standard error.
-    piped = files.PIPE in outputs
-    console = files.stderr() if piped else files.stdout()
-    if as_json:
-        print_json(rows, to_stderr=piped)
-    elif dry_run:
-        console.print(dry_run_table(rows))
-    elif len(rows) > 1 or rows[0]["ok"]:
-        console.print(_table(rows))
-    return report_outcomes(work, outcomes)
 
 
 def _compress(
@@ -171,7 +161,9 @@ def _warn_large_bound(clip: AnyClip, bound: float | None) -> str | None:
     return f"warning: a maximum error of {allowed} is large for a body of {body}; check the unit"
 
 
-def _table(rows: list[dict[str, Any]]) -> Table:
+def _table(rows: list[dict[str, Any]]) -> Table | None:
+    if len(rows) == 1 and not rows[0]["ok"]:
+        return None
     angles = any(row["ok"] and row["max_angle_deg"] is not None for row in rows)
     titles = ["frames", "channels", "size", "ratio", "bits/frame", "max error", "mean error"]
     all_done = all(row["status"] == "done" for row in rows)
@@ -183,8 +175,7 @@ def _table(rows: list[dict[str, Any]]) -> Table:
             angle = row["max_angle_deg"] if row["ok"] else None
             figures.append("-" if angle is None else format_angle(math.radians(angle)))
         table.add_row(row["output"], *figures, *([] if all_done else [row["status"]]))
-    notes = [f"target: {text}" for text in sorted({row["target"] for row in rows if row["ok"]})]
-    notes += join_notes(rows)
+    notes = sorted({f"target: {row['target']}" for row in rows if row["ok"]}) + join_notes(rows)
     for row in rows:
         for group in row.get("joint_bounds", ()):
             text = describe_joint_bounds(group, sum(len(g["joints"]) for g in row["joint_bounds"]))

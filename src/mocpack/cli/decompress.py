@@ -7,19 +7,14 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.table import Table
 
 from mocpack import _api
 from mocpack.cli import files, options
-from mocpack.cli.batch import (
-    Job,
-    dry_run_table,
-    job_row,
-    report_outcomes,
-    run_batch,
-    status_table,
-)
+from mocpack.cli.batch import Job, run_command
 from mocpack.cli.inputs import PACKED_EXTENSIONS, find_sources, output_paths
-from mocpack.cli.terminal import print_json, print_note
+from mocpack.cli.tables import make_table
+from mocpack.cli.terminal import print_note
 from mocpack.clip import Clip
 from mocpack.container import is_packed
 from mocpack.errors import FormatError, HingeWarning, UsageError, name_errors
@@ -66,23 +61,27 @@ def run(
         Job(source.path, _output_files(path, suffix), settings | {"reading": reading}, force)
         for source, path in zip(sources, outputs, strict=True)
     ]
-    outcomes = run_batch(
+    return run_command(
         _decompress,
         work,
+        as_json=as_json,
+        dry_run=dry_run,
+        make_table=_table,
         workers=jobs,
         title="decompressing",
         folder=output,
         resume=resume,
-        dry_run=dry_run,
     )
-    rows = [job_row(*one) for one in zip(work, outcomes, strict=True)]
-    if as_json:
-        print_json(rows, to_stderr=files.PIPE in outputs)
-    elif dry_run:
-        files.stdout().print(dry_run_table(rows))
-    elif len(work) > 1 and any(outcome.status == "not done" for outcome in outcomes):
-        files.stdout().print(status_table(work, outcomes))
-    return report_outcomes(work, outcomes)
+
+
+def _table(rows: list[dict[str, Any]]) -> Table | None:
+    """Return the status of each file, if Ctrl-C left some."""
+    if len(rows) == 1 or all(row["status"] != "not done" for row in rows):
+        return None
+    table = make_table("file", "status", left=("file", "status"))
+    for row in rows:
+        table.add_row(row["output"], row["status"])
+    return table
 
 
 def _choose_suffix(output: str | None, to: str | None, dialect: str | None) -> str:

@@ -19,6 +19,7 @@ from mocpack.corpora.planning import PackPlan
 from mocpack.corpora.remote import is_url
 from mocpack.corpora.storage import FileInfo
 from mocpack.errors import UsageError
+from mocpack.io.choice import list_names
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def find_inputs(words: Sequence[str], packing: PackOptions) -> PackInputs:
     existing = [source for source in sources if source.path == "-" or Path(source.path).exists()]
     if not entries and not existing:
         # An empty archive would block the next run, which must not overwrite it.
-        raise UsageError(f"{', '.join(words)[:200]}: no such file or folder")
+        raise UsageError(f"{list_names(words)}: no such file or folder")
     return PackInputs(_index_by_name(sources), packing, entries)
 
 

@@ -15,13 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mocpack.container import ARCHIVE_MAGIC, FOOTER_BYTES, read_footer
-from mocpack.errors import (
-    FormatError,
-    MissingExtraError,
-    MocpackError,
-    TruncatedError,
-    UsageError,
-)
+from mocpack.errors import FormatError, MissingExtraError, MocpackError, TruncatedError, UsageError
 from mocpack.file_errors import add_path_to_errors
 from mocpack.optional_packages import require
 from mocpack.source import Source

@@ -19,7 +19,7 @@ from mocpack.clip import Clip
 from mocpack.errors import CorruptionError, FormatError, InvalidClipError, name_errors
 from mocpack.io import fbx_child, keyed_frames
 from mocpack.io.child import Numbers, Reader, motion_names, read_motion, run_reader
-from mocpack.io.choice import check_fps
+from mocpack.io.choice import check_fps, list_names
 from mocpack.io.text import make_unique
 from mocpack.skeleton import MAX_JOINTS, MAX_NAME, Skeleton, default_channels
 from mocpack.take_data import split_scales
@@ -102,8 +102,8 @@ def read(
 def _describe_static(response: dict[str, Any]) -> str:
     if not response["still"]:
         return "expected an animation, but this FBX has no takes"
-    listed = ", ".join(response["still"])[:300]
-    return f"expected an animation, but no take of this FBX moves a node (takes: {listed})"
+    takes = list_names(response["still"])
+    return f"expected an animation, but no take of this FBX moves a node (takes: {takes})"
 
 
 def _choose_frames(

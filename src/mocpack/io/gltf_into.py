@@ -19,10 +19,10 @@ from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.errors import CorruptionError, FormatError, UsageError
 from mocpack.io import glb, gltf, gltf_build, gltf_file, meshopt
+from mocpack.io.choice import list_names
 from mocpack.io.gltf_build import Buffer
 from mocpack.io.gltf_file import Document, Object
 from mocpack.take_data import Track
-from mocpack.texts import abbreviate
 
 IMAGE_TYPES = {
     ".png": "image/png",
@@ -105,9 +105,9 @@ def match_joints(clip: Clip, document: Document) -> Match:
         if name and names.count(name) == 1 and len(positions.get(name, [])) == 1
     }
     if not found:
-        theirs = abbreviate([name for name in sorted(positions) if name], 8)
+        theirs = list_names([name for name in sorted(positions) if name], 8)
         raise UsageError(
-            f"no joint of this clip ({abbreviate(names, 8)}) has the name of a node of the "
+            f"no joint of this clip ({list_names(names, 8)}) has the name of a node of the "
             f"character ({theirs})"
         )
     return Match(found, tuple(name for j, name in enumerate(names) if j not in found))

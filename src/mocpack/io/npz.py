@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack.errors import CorruptionError, FormatError, TruncatedError
-from mocpack.texts import abbreviate
+from mocpack.io.choice import list_names
 
 MAX_BYTES = 4 << 30  # of all arrays
 # A file that expands beyond this is a zip bomb.
@@ -71,7 +71,7 @@ class Arrays:
         """Return an array whose dtype is of one of these kinds, after checking its header."""
         if name not in self._members:
             raise CorruptionError(
-                f"array {name!r} is missing; the file has {abbreviate(self.names(), 12) or 'none'}"
+                f"array {name!r} is missing; the file has {list_names(self.names()) or 'none'}"
             )
         info = self._members[name]
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):

@@ -24,7 +24,7 @@ from mocpack.errors import (
 )
 from mocpack.io import keyed_frames, usd_child
 from mocpack.io.child import Numbers, Reader, motion_names, read_motion, run_reader
-from mocpack.io.choice import check_fps
+from mocpack.io.choice import check_fps, list_names
 from mocpack.io.text import make_unique
 from mocpack.skeleton import MAX_JOINTS, MAX_NAME, Skeleton, default_channels
 from mocpack.take_data import Track
@@ -92,7 +92,7 @@ def read(
     run_request = partial(_run_usd_reader, data, read_external)
     response, body = read_motion(run_request, clip, "animation", fps=fps, divided=1)
     if "number" not in response:
-        still = ", ".join(response["still"])[:300]
+        still = list_names(response["still"])
         what = f"its animations do not move ({still})" if still else "it has none"
         raise FormatError(f"expected an animation of a skeleton in this USD, but {what}")
     name = motion_names(response, "animation")[response["number"]]

@@ -99,7 +99,7 @@ def find_human_bones(clip: Clip) -> dict[str, int]:
     if missing:
         raise UnsupportedClipError(
             "a VRM animation needs the bones of a human body, but this clip has no joint for "
-            f"{', '.join(missing)[:200]}"
+            f"{', '.join(missing)}"
         )
     return found
 

@@ -97,7 +97,7 @@ class DatagramEndpoint:
         self._join_budget = Budget(
             Limits(max_bytes_per_s=1 << 20, max_messages_per_s=MAX_JOIN_ANSWERS_PER_S), clock
         )
-        self._checked = self._roster_sent_at = 0.0
+        self._roster_sent_at = 0.0
         self._check_task: asyncio.Task[None] | None = None
 
     def __len__(self) -> int:

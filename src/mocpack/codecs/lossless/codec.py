@@ -113,9 +113,9 @@ def _channels_imply_motion(clip: Clip) -> bool:
     """Return whether the channels give the same motion, up to rounding and quaternion signs."""
     if clip.channels is None:
         return False
-    told = from_channels(clip.channels, clip.header)
-    cosines = np.abs(np.sum(told.rotations * clip.rotations, axis=-1))
-    moved = np.abs(told.translations - clip.translations).max(initial=0.0)
+    derived = from_channels(clip.channels, clip.header)
+    cosines = np.abs(np.sum(derived.rotations * clip.rotations, axis=-1))
+    moved = np.abs(derived.translations - clip.translations).max(initial=0.0)
     return bool(cosines.min(initial=1.0) > 1 - 1e-12 and moved < 1e-9)
 
 
