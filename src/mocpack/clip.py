@@ -24,13 +24,7 @@ from mocpack.frozen import FrozenPickle, build_unchecked, freeze_array, is_froze
 from mocpack.gaps import fill_gaps
 from mocpack.header import AnyHeader as AnyHeader
 from mocpack.header import ClipHeader as ClipHeader
-from mocpack.header import (
-    HasHeader,
-    check_space,
-    joint_indices,
-    parse_selection,
-    time_to_frame,
-)
+from mocpack.header import HasHeader, check_space, joint_indices, parse_selection, time_to_frame
 from mocpack.header import VertexHeader as VertexHeader
 from mocpack.hinge_detection import TOLERANCE_RAD, find_hinges
 from mocpack.hinges import HingeAngles, joint_positions, joint_rotations

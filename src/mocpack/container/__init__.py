@@ -25,13 +25,7 @@ from mocpack.container.archive_index import (
     read_trailer,
 )
 from mocpack.container.archive_scan import scan, scan_table
-from mocpack.container.chunks import (
-    ARCHIVE_MAGIC,
-    FORMAT_VERSION,
-    MAGIC,
-    check_version,
-    is_packed,
-)
+from mocpack.container.chunks import ARCHIVE_MAGIC, FORMAT_VERSION, MAGIC, check_version, is_packed
 from mocpack.container.file import FileContents, pack
 from mocpack.container.head import Errors, JointErrors
 from mocpack.container.limit import DEFAULT_LIMIT, MemoryLimit

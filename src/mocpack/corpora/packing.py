@@ -19,12 +19,7 @@ import numpy as np
 
 from mocpack import _api
 from mocpack.clip import AnyClip
-from mocpack.container import (
-    StoredClip,
-    check_name,
-    is_packed,
-    to_stored_clip,
-)
+from mocpack.container import StoredClip, check_name, is_packed, to_stored_clip
 from mocpack.cores import core_count
 from mocpack.corpora import catalog, storage
 from mocpack.corpora.catalog import Row

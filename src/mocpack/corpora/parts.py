@@ -32,13 +32,7 @@ from mocpack.corpora.packing import (
 from mocpack.corpora.planning import FileHashes, Part
 from mocpack.corpora.remote import is_url
 from mocpack.corpora.writing import CorpusWriter
-from mocpack.errors import (
-    CorruptionError,
-    FormatError,
-    MissingExtraError,
-    MocpackError,
-    UsageError,
-)
+from mocpack.errors import CorruptionError, FormatError, MissingExtraError, MocpackError, UsageError
 from mocpack.source import open_source
 from mocpack.workers import LostJob
 

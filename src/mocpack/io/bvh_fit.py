@@ -12,12 +12,7 @@ from mocpack.dofs import to_channels
 from mocpack.errors import UnsupportedClipError
 from mocpack.io import text
 from mocpack.rotations import IDENTITY
-from mocpack.skeleton import (
-    POSITION_CHANNELS,
-    ROTATION_CHANNELS,
-    Skeleton,
-    default_channels,
-)
+from mocpack.skeleton import POSITION_CHANNELS, ROTATION_CHANNELS, Skeleton, default_channels
 
 BVH_CHANNELS = POSITION_CHANNELS[:3] + ROTATION_CHANNELS[:3]
 

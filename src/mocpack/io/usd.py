@@ -16,12 +16,7 @@ import numpy as np
 from mocpack import rotations, space
 from mocpack.arrays import F64
 from mocpack.clip import Clip
-from mocpack.errors import (
-    CorruptionError,
-    FormatError,
-    InvalidClipError,
-    name_errors,
-)
+from mocpack.errors import CorruptionError, FormatError, InvalidClipError, name_errors
 from mocpack.io import keyed_frames, usd_child
 from mocpack.io.child import Numbers, Reader, motion_names, read_motion, run_reader
 from mocpack.io.choice import check_fps, list_names

@@ -11,14 +11,7 @@ import numpy as np
 from mocpack.arrays import F64
 from mocpack.clip import AnyClip
 from mocpack.errors import UsageError
-from mocpack.metrics import (
-    angles,
-    contacts,
-    papers,
-    position,
-    spectrum,
-    take_data,
-)
+from mocpack.metrics import angles, contacts, papers, position, spectrum, take_data
 from mocpack.metrics.comparison import Comparison, Row, worst_frames, worst_joints
 from mocpack.metrics.pair import AnyPair, SkeletonPair, pair_clips
 from mocpack.rotations import angle_between

@@ -13,13 +13,7 @@ from mocpack.bench.datasets import describe_missing, find_clips_of, require_clip
 from mocpack.bench.papers import Paper
 from mocpack.bench.papers.measuring import report_progress
 from mocpack.bench.papers.rows import TIMING_HEAD, claims_table, timing_rows
-from mocpack.bench.papers.verdicts import (
-    KINDS,
-    Line,
-    count_kinds,
-    read_lines,
-    write_results,
-)
+from mocpack.bench.papers.verdicts import KINDS, Line, count_kinds, read_lines, write_results
 from mocpack.bench.report.markdown import markdown_table
 from mocpack.bench.runner.run import commit_of_code, describe_machine
 from mocpack.io.atomic import write_atomically

@@ -8,13 +8,7 @@ from typing import Annotated
 import typer
 
 from mocpack.cli import files, options
-from mocpack.cli.pack_parts import (
-    may_write,
-    pack_parts,
-    parts_folder,
-    read_plan,
-    read_rejected,
-)
+from mocpack.cli.pack_parts import may_write, pack_parts, parts_folder, read_plan, read_rejected
 from mocpack.cli.terminal import print_error
 from mocpack.corpora import parts
 from mocpack.corpora.engines import local_engine

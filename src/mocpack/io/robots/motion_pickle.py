@@ -25,12 +25,7 @@ from mocpack.io.choice import find_index, list_names
 from mocpack.io.robots import restricted_pickle
 from mocpack.io.robots.kinematics import robot_motion
 from mocpack.io.robots.model import Robot
-from mocpack.io.robots.motion import (
-    build_clip,
-    match_columns_by_name,
-    parse_quaternions,
-    to_angles,
-)
+from mocpack.io.robots.motion import build_clip, match_columns_by_name, parse_quaternions, to_angles
 from mocpack.io.robots.orders import (
     MAX_BODY_OFFSET_M,
     BodyMotion,

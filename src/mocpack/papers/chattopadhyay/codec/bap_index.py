@@ -20,16 +20,7 @@ import numpy.typing as npt
 
 from mocpack.arrays import F64
 from mocpack.clip import Clip, ClipHeader
-from mocpack.codec import (
-    Codec,
-    Decoder,
-    Goal,
-    Payload,
-    PayloadLayout,
-    Quality,
-    Rounds,
-    as_payload,
-)
+from mocpack.codec import Codec, Decoder, Goal, Payload, PayloadLayout, Quality, Rounds, as_payload
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.errors import FormatError
 from mocpack.papers.chattopadhyay.codec import grid_search, segments

@@ -13,12 +13,7 @@ from mocpack.papers.chattopadhyay.codec.bap_index import BapIndex
 from mocpack.papers.chattopadhyay.codec.mpeg4_bap import Mpeg4Bap
 from mocpack.papers.chattopadhyay.tables.figures import figure_lines, surface, surface_rows
 from mocpack.papers.chattopadhyay.tables.lines import choose_sources, table_lines
-from mocpack.papers.chattopadhyay.tables.motions import (
-    GIGACYCLES,
-    MOTIONS,
-    Source,
-    find_sources,
-)
+from mocpack.papers.chattopadhyay.tables.motions import GIGACYCLES, MOTIONS, Source, find_sources
 from mocpack.papers.chattopadhyay.tables.results import make_all, to_row
 
 CLIPS = ("asfamc/02_01", "asfamc/02_07", *(f"cmu/{motion.clip}" for motion in MOTIONS))

@@ -9,12 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mocpack.bench.papers.measuring import (
-    interpolate_log,
-    load_frames,
-    mean_error,
-    report_progress,
-)
+from mocpack.bench.papers.measuring import interpolate_log, load_frames, mean_error, report_progress
 from mocpack.bench.papers.verdicts import Results
 from mocpack.bench.runner.timing import fastest
 from mocpack.clip import Clip

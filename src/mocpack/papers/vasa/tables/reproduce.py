@@ -9,12 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mocpack import _api
-from mocpack.bench.papers.measuring import (
-    interpolate_log,
-    load_frames,
-    mean_error,
-    report_progress,
-)
+from mocpack.bench.papers.measuring import interpolate_log, load_frames, mean_error, report_progress
 from mocpack.bench.papers.verdicts import NONE, Line, Results, Timing, compare, judge_claim
 from mocpack.bench.runner.timing import fastest
 from mocpack.clip import Clip, measure_error
