@@ -22,6 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 ALLOWED = Path(__file__).with_name("vocabulary_allowed.txt")
 SUFFIXES = {".py", ".pyi", ".md", ".cpp", ".h", ".hpp", ".c", ".ts", ".mjs", ".js"}
+SUFFIXES |= {".toml", ".css", ".html", ".yml", ".cff"}
 SKIPPED = (
     "LICENSES/*",
     "tests/golden/*",
@@ -101,12 +102,9 @@ AMERICAN = {
     "analyse": "analyze",
     "quantiser": "quantizer",
     "quantise": "quantize",
-    "quantised": "quantized",
     "quantisation": "quantization",
     "normalise": "normalize",
-    "normalised": "normalized",
     "optimise": "optimize",
-    "optimised": "optimized",
     "optimiser": "optimizer",
     "equalise": "equalize",
     "equalisation": "equalization",
@@ -122,7 +120,8 @@ AMERICAN = {
     "cancelled": "canceled",
     "modelled": "modeled",
 }
-BRITISH = AMERICAN | {f"{old}s": f"{new}s" for old, new in AMERICAN.items()}
+ENDINGS = ("", "s", "d", "ed", "ing")
+BRITISH = {f"{old}{end}": f"{new}{end}" for old, new in AMERICAN.items() for end in ENDINGS}
 CODE = re.compile(r"`[^`\n]*`|^```.*?^```", re.S | re.M)  # of Markdown, which quotes names
 DEFINED = re.compile(
     r"^\s*(?:def|class|function)\s+(\w+)|^([A-Z][A-Z0-9_]{2,})\b\s*(?::[^=]+)?=", re.M

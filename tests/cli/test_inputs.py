@@ -265,10 +265,10 @@ def test_progress_with_the_time_left_is_shown_on_a_terminal(folder, quiet):
 
 @pytest.mark.skipif(os.name == "nt", reason="no pseudo-terminals")
 def test_no_color_is_respected(folder):
-    coloured = on_a_terminal("codecs", "--help", folder=folder)
+    colored = on_a_terminal("codecs", "--help", folder=folder)
     plain = on_a_terminal("codecs", "--help", folder=folder, NO_COLOR="1")
     foreground = re.compile(r"\x1b\[(\d+;)*(3[0-8]|9[0-7])[;m]")
-    assert foreground.search(coloured)
+    assert foreground.search(colored)
     assert not foreground.search(plain)
 
 

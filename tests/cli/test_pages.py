@@ -1,12 +1,16 @@
 """The commands on every page name commands and options that exist."""
 
+import json
 import re
 import shlex
 from pathlib import Path
 
 import pytest
+from command_line import run
 
+import mocpack
 from mocpack.cli import app
+from mocpack.testing import walk
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -42,3 +46,38 @@ def test_every_command_of_a_page_can_be_parsed(page):
                 break
         else:
             assert words[0].startswith("-") or words[0] in app.GROUPS, words
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ("`compress`", "compress walk.bvh --max-error 5mm --effort fast -f"),
+        ("`decompress`", "decompress walk.mocp -o back.bvh -f"),
+        ("`scene`, an object per clip", "scene walk.bvh -o scene.mocp --effort fast -f"),
+        ("`info` of a `.mocp` file", "info walk.mocp"),
+        ("`info` of an archive", "info all.mocps"),
+        ("`info` of another file", "info walk.bvh"),
+        ("`compare`", "compare walk.bvh walk.mocp"),
+        ("`edit`", "edit walk.bvh -o edited.mocp --at 0.1 --joint Head --by 0,0.1,0 -f"),
+        ("`codecs`", "codecs"),
+        ("`formats`", "formats"),
+        ("`corpus pack`, `cluster join`", "corpus pack walk.mocp -o all.mocps -f"),
+        ("`corpus verify`", "corpus verify all.mocps"),
+        ("`corpus extract`", "corpus extract all.mocps -o clips -f"),
+    ],
+)
+def test_the_page_on_json_names_fields_that_exist(compressed, row, words):
+    page = (ROOT / "docs/json.md").read_text(encoding="utf-8")
+    (fields,) = re.findall(rf"^\| {re.escape(row)} \| (.*) \|$", page, re.MULTILINE)
+    fields = re.sub(r"\(.*?\)|;.*", "", fields)
+    first = json.loads(run(*words.split(), "--json", folder=compressed).stdout)[0]
+    assert set(re.findall("`([a-z_]+)`", fields)) <= first.keys()
+
+
+@pytest.fixture(scope="module")
+def compressed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("json")
+    mocpack.write(walk(0.3), folder / "walk.bvh")
+    run("compress", "walk.bvh", "--max-error", "5mm", "--effort", "fast", folder=folder)
+    run("corpus", "pack", "walk.mocp", "-o", "all.mocps", folder=folder)
+    return folder

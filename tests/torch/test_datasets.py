@@ -75,7 +75,7 @@ def test_ranks_share_a_stream(corpus):
     assert all(parts)
 
 
-def test_initialised_ranks_are_found(corpus, tmp_path):
+def test_initialized_ranks_are_found(corpus, tmp_path):
     store = f"file://{tmp_path}/ranks"
     torch.distributed.init_process_group("gloo", init_method=store, rank=0, world_size=1)
     try:

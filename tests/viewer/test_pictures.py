@@ -48,7 +48,7 @@ def test_a_picture_shows_the_asked_frame_in_the_asked_size_and_theme(drawing, se
     first = picture(selection)
     later = picture(selection, frame=60)
     assert first.shape == (400, 320, 3)
-    # a figure with coloured bones in the middle, and in another pose sixty frames on
+    # a figure with colored bones in the middle, and in another pose sixty frames on
     assert vivid(first)[90:270, 80:240].sum() > 500
     assert (vivid(first) ^ vivid(later))[90:270, 80:240].sum() > 200
     assert first.mean() > 200

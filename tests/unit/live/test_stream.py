@@ -171,7 +171,7 @@ def test_a_late_receiver_waits_for_a_keyframe():
 
 
 @pytest.mark.parametrize("gap", [1, 2, 127, 128, 129, 255, 256, 4096, 65535, 65536, 65537, 131072])
-def test_a_gap_of_any_length_is_recognised(gap):
+def test_a_gap_of_any_length_is_recognized(gap):
     """The sender's frame numbers continue; after the gap only keyframes are accepted."""
     sender, packets = stream(keyframe_interval=1000)
     check = sender.hello.checksum
@@ -191,7 +191,7 @@ def test_a_gap_of_any_length_is_recognised(gap):
     assert error_of(WALK, [pose], [9]) <= 0.005 * (1 + 1e-6)
 
 
-def test_a_restarted_sender_is_recognised():
+def test_a_restarted_sender_is_recognized():
     first, packets = stream(WALK)
     second = Sender(Hello(WALK.header, 0.005, 8))
     receiver = Receiver(first.hello)
@@ -202,7 +202,7 @@ def test_a_restarted_sender_is_recognised():
     assert [p.frame_number for p in receiver.receive(packets[5])] == [5]
 
 
-def test_a_receiver_with_another_bound_is_recognised():
+def test_a_receiver_with_another_bound_is_recognized():
     _sender, packets = stream(max_error=0.005)
     other = Receiver(Hello(WALK.header, 0.006, 7))
     assert received(other, packets) == []
