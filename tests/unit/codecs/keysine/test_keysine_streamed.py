@@ -9,6 +9,7 @@ import pytest
 import mocpack
 from mocpack.clip import measure_error
 from mocpack.codecs.keysine import Keysine
+from mocpack.coding.fields import FieldWriter
 from mocpack.container.chunks import pack_chunk
 from mocpack.errors import CorruptionError
 from mocpack.testing import walk
@@ -22,7 +23,7 @@ RESERVED = 4000  # bytes at the start of the file
 
 
 def split_payload(payload):
-    """Return the head of a payload, and its parts as they stand there."""
+    """Return the head of a payload, and its parts in their order."""
     head = head_of(payload, CLIP.header)
     return head, head.split(payload)
 
@@ -109,28 +110,15 @@ def test_a_recorder_writes_a_file_in_one_pass_and_patches_its_start(tmp_path):
 def file_start(header, codec, head, checksum, size):
     """Return the bytes before the first part: chunks, among them `fill`, and the payload's head."""
     packed = mocpack.container.FileContents(header, codec.codec_id, 1, {}, head)
-    front = mocpack.container.pack(packed)
-    before = front[: -len(pack_chunk(b"DATA", head))]
+    before = mocpack.container.pack(packed)[: -len(pack_chunk(b"DATA", head))]
     whole = combine_crc32(zlib.crc32(head, zlib.crc32(b"DATA")), checksum, size)
-    data = b"DATA" + varint(len(head) + size) + whole.to_bytes(4, "little") + head
-    return before + fill_chunk(RESERVED - len(before) - len(data)) + data
-
-
-def fill_chunk(size):
-    """Return a `fill` chunk of so many bytes in all."""
-    digits = next(n for n in (1, 2, 3) if size - 8 - n < 128**n)
-    body = bytes(size - 8 - digits)
-    checksum = zlib.crc32(b"fill" + body).to_bytes(4, "little")
-    return b"fill" + varint(len(body), digits) + checksum + body
-
-
-def varint(value, digits=0):
-    """Return a varint of at least so many bytes."""
-    out = bytearray()
-    while value >= 128 or len(out) + 1 < digits:
-        out.append(value & 127 | 128)
-        value >>= 7
-    return bytes([*out, value])
+    data = FieldWriter()
+    data.raw(b"DATA")
+    data.varint(len(head) + size)
+    data.raw(whole.to_bytes(4, "little") + head)
+    # a fill chunk of this size has 10 bytes before its body
+    fill = pack_chunk(b"fill", bytes(RESERVED - len(before) - len(data.bytes()) - 10))
+    return before + fill + data.bytes()
 
 
 def combine_crc32(first, second, size):
