@@ -279,6 +279,8 @@ def test_an_unreachable_target_exits_with_1_and_writes_nothing(folder):
         (["bench", "--codec", "raw", "--time-limit", "-1"], "--time-limit -1"),
         (["bench", "--codec", "raw", "--frames", "x"], "'x'"),
         (["bench", "--codec", "raw", "--target", "x=3"], "max_error=1mm,5mm 'x=3'"),
+        (["bench", "--codec", "raw", "--target", "max_error=1mm,5"], "max_error '5'"),
+        (["bench", "--codec", "raw", "--target", "ratio=20,x"], "ratio 'x'"),
         (["bench", "--paper", "000", "--data", "walk.bvh"], "--data"),
     ],
 )

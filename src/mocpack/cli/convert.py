@@ -40,7 +40,7 @@ def run(
     reading: Reading,
     each: Annotated[
         bool,
-        typer.Option("--each", help="Write every motion of the file to a file of its own."),
+        typer.Option("--each", help="Write every motion of the file to a separate file."),
     ] = False,
     frames: options.Frames = None,
     memory_limit: options.MemoryLimit = options.DEFAULT_MEMORY_LIMIT,

@@ -52,7 +52,10 @@ def parse_targets(text: str) -> list[tuple[str, str]]:
             f"--target must be like max_error=1mm,5mm, mean_error=…, ratio=20,40, size=… or sweep, "
             f"got {text!r}"
         )
-    return [(name, value) for value in values.split(",")]
+    targets = [(name, value) for value in values.split(",")]
+    for target in targets:
+        _api.parse_target(**_target(target))  # fail now, not in every row
+    return targets
 
 
 def measure_row(
@@ -131,7 +134,12 @@ def _target(target: tuple[str, str] | None) -> dict[str, Any]:
     if target is None:
         return {}
     name, value = target
-    return {name: float(value) if name == "ratio" else value}
+    if name != "ratio":
+        return {name: value}
+    try:
+        return {name: float(value)}
+    except ValueError:
+        raise UsageError(f"ratio must be a number, got {value!r}") from None
 
 
 def _sizes(data: bytes, codec: Codec) -> dict[str, int]:
