@@ -53,10 +53,14 @@ def main() -> None:
 
 
 def _format_error(error: Exception, folder: str) -> str:
-    """Return the last line of an error, without paths of library sources and of our folder."""
-    message = (str(error).strip().splitlines() or [""])[-1].strip()
-    inside = re.search(r" at line \d+ in file .* : '(.*)'$", message)  # format of USD's errors
-    words = inside[1] if inside else f"{type(error).__name__}: {message}"
+    """Return the last part of an error, without paths of library sources and of our folder."""
+    text = str(error).strip()
+    # USD's errors are a list, and a text in it can have several lines
+    parts = re.findall(r" at line \d+ in file .*? : '(.*?)'\s*(?=Error in |\Z)", text, re.DOTALL)
+    last = (text.splitlines() or [""])[-1].strip()
+    words = f"{type(error).__name__}: {last}"
+    if parts:
+        words = " ".join(re.sub(r"\w+::", "", parts[-1]).split())
     return words.replace(str(Path(folder) / "x")[:-1], "")[:300]
 
 

@@ -272,6 +272,16 @@ def test_damaged_files_are_sentences():
             assert np.isfinite(read_bytes(data).positions()).all()
 
 
+def test_the_error_of_a_truncated_text_file_names_its_line():
+    good = write_bytes(walk(0.1), ".usda")
+    for size in (300, 3000):
+        with pytest.raises(CorruptionError) as caught:
+            read_bytes(good[:size])
+        line = good[:size].count(b"\n") + 1
+        assert re.search(rf"\.usda:{line}:\d+: .*[a-z]", str(caught.value))
+        assert "::" not in str(caught.value)
+
+
 def test_a_message_of_usd_names_neither_its_sources_nor_our_folders(tmp_path):
     (tmp_path / "a.usdc").write_bytes(b"\x98 no scene" * 100)
     with pytest.raises(CorruptionError) as caught:
