@@ -180,6 +180,11 @@ def test_a_file_that_cannot_be_read_fails_alone_and_resume_tries_it_again(folder
         assert made(folder).keys() == {"a.mocp"}
 
 
+def test_a_missing_folder_is_named_once(folder):
+    code, _, err = run(folder, "compress", "nowhere/")
+    assert (code, err.count("nowhere"), err.count("\n")) == (2, 1, 1)
+
+
 def test_an_unexpected_error_is_reported_and_does_not_stop_the_batch():
     def defective(source, output, *, force):
         raise ZeroDivisionError("by nothing")

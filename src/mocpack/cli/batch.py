@@ -233,7 +233,8 @@ def attempt(work: Callable[..., Any], job: Job) -> Outcome:
         return Outcome("done", work(job.source, job.output, force=job.force, **job.settings))
     except Exception as error:
         message = describe_error(error) or describe_bug(error)
-        named = message if job.source in message else f"{job.source}: {message}"
+        is_named = job.source in message or str(Path(job.source)) in message
+        named = message if is_named else f"{job.source}: {message}"
         return Outcome("failed", error=named, code=exit_code(error))
 
 
