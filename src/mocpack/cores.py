@@ -11,7 +11,7 @@ _core_limit: ContextVar[int | None] = ContextVar("cores", default=None)
 
 
 def core_count() -> int:
-    """Return the number of cores that work may use here: the limit set, else those of the system.
+    """Return the number of cores that work may use: the limit if one is set, else the system's.
 
     >>> with limit_cores(3):
     ...     core_count()

@@ -69,7 +69,7 @@ def to_grid(q: F64) -> tuple[I64, I64]:
 
 
 def from_grid(omitted: I64, others: I64) -> F64:
-    """Return the unit quaternions (N, 4) that integers of `to_grid` stand for."""
+    """Return the unit quaternions (N, 4) of integers from `to_grid`."""
     q = np.zeros((len(omitted), 4))
     kept = np.arange(4) != omitted[:, np.newaxis] % 4
     q[kept] = (others / GRID).ravel()

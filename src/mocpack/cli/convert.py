@@ -114,7 +114,7 @@ def run(
 def _output_paths(
     source: str, target: str | None, motions: list[str], clip: str | None, *, each: bool
 ) -> dict[str | None, str]:
-    """Return the output path of each motion by name; None stands for the only or first one."""
+    """Return the output path of each motion by name; the only or first one has the name None."""
     if target is None and source == files.PIPE:
         raise UsageError("name an output with -o, because standard input has no file name")
     into = target is not None and (Path(target).is_dir() or target.endswith(("/", os.sep)))

@@ -14,7 +14,7 @@ from mocpack.errors import UsageError
 from mocpack.io import supported_extensions
 
 PACKED_EXTENSIONS = (".mocp",)
-# Extensions of the files that a folder stands for. Skeleton files contain no motion. Tables and
+# Extensions of the files to read in a folder. Skeleton files contain no motion. Tables and
 # pickles can contain anything, so they count only with --robot.
 ROBOT_MOTION_EXTENSIONS = set(supported_extensions()) - {".asf"}
 STATISTICS = {"Mean.npy", "Std.npy"}  # files of HumanML3D that are not motions
@@ -43,7 +43,7 @@ class Source:
 def find_sources(words: Sequence[str], suffixes: Collection[str]) -> list[Source]:
     """Return every file that the arguments name, without duplicates.
 
-    A folder stands for all files in it and its subfolders whose extension is in `suffixes`. A
+    A folder means all files in it and its subfolders whose extension is in `suffixes`. A
     pattern such as ``takes/*.bvh`` or ``takes/**/*.bvh`` is expanded here, because not every shell
     does it. An existing file whose name looks like a pattern is taken literally.
     """
@@ -55,7 +55,7 @@ def find_sources(words: Sequence[str], suffixes: Collection[str]) -> list[Source
 
 
 def is_motion(path: str, name: str, suffixes: Collection[str]) -> bool:
-    """Return whether a file of a folder is one that the folder stands for; report statistics."""
+    """Return whether to read this file of a folder; print a note if it holds statistics."""
     if Path(name).suffix.lower() not in suffixes or name.startswith("."):
         return False
     if name in STATISTICS:

@@ -104,7 +104,7 @@ class Index:
 
     @property
     def copy_count(self) -> int:
-        """Number of clips whose file is that of another clip."""
+        """Number of clips that share the file of another clip."""
         return int((self.columns[:, 8] == COPY).sum())
 
     @property

@@ -131,7 +131,7 @@ def _pack_errors(out: FieldWriter, errors: Errors, flags: int) -> None:
 
 
 def pack_joint_bounds(joints: JointErrors) -> bytes:
-    """Return the `bnds` chunk; bounds are in order of how many joints have them."""
+    """Return the `bnds` chunk, with bounds ordered by the number of joints that have them."""
     out = FieldWriter()
     has_angles = bool(joints.declared_angle.any())
     groups = joints.groups()

@@ -21,7 +21,7 @@ FRAME_TOLERANCE = 1e-6  # fraction of a frame, for rounding of times
 
 
 class ClipFeatures:
-    """The features of whole clips; those of the last clip are kept, for its next window."""
+    """The features of whole clips; keeps those of the last clip for its next window."""
 
     width = humanml3d.WIDTH
 

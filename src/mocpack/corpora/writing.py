@@ -137,7 +137,7 @@ class CorpusWriter:
 
 
 def front_size(data: bytes) -> int:
-    """Return how many bytes at the start of a .mocp file the trailer repeats.
+    """Return the number of bytes at the start of a .mocp file that the trailer repeats.
 
     These are head and key poses of a long clip, so that a remote window needs one request. One
     request fetches a short clip as a whole.

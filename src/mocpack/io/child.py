@@ -3,7 +3,7 @@
 A reader (`fbx_child.py`, `usd_child.py`, `robots/pickle_child.py`) runs in `child_main.py`. It gets
 a request on its command line and the file on standard input, and responds with a line of JSON and
 the bytes of arrays. The process has limits on memory and time and opens no other files. If it dies,
-that becomes an error message.
+the parent raises an error.
 """
 
 from __future__ import annotations

@@ -203,7 +203,7 @@ def _read_poses(response: dict[str, Any], numbers: Numbers) -> Poses:
 
 
 def _choose_frame_time(times: F64, rate: float) -> float:
-    """Return the frame time: that of `rate` if frames lie on its grid, else the median gap."""
+    """Return the frame time: a multiple of 1 / `rate` if it is the median gap, else that gap."""
     if len(times) < 2:
         return 1 / rate
     gap = float(np.median(np.diff(times)))

@@ -153,10 +153,9 @@ def _correct_signs(features: F64, local: F64, steps: F64) -> F64:
 def compute_features(positions: F64) -> F64:
     """Return features (T, 263) of joint positions (T + 1, 22, 3) in meters, y up.
 
-    The computation is that of HumanML3D's script, without its first step, which gives all bodies
-    the bone lengths of one of them. Its two peculiarities are kept, because models are trained on
-    them: the heading subtracts the hips from the shoulders, and bones of the arms turn relative to
-    the root.
+    This follows HumanML3D's script, without its first step, which gives all bodies the bone lengths
+    of one of them. It keeps two peculiarities, because models are trained on them: the heading
+    subtracts the hips from the shoulders, and rotations of the arms are relative to the root.
     """
     positions = positions - [*positions[0, 0, :1], positions[..., 1].min(), *positions[0, 0, 2:]]
     across = positions[0, RIGHT_HIP] - positions[0, LEFT_HIP]

@@ -228,7 +228,7 @@ def _get_number(response: dict[str, Any], name: str, low: float, high: float) ->
 
 
 def _choose_frame_time(times: F64, rate: float) -> float:
-    """Return the frame time: that of the stage's frame rate if samples are spaced so."""
+    """Return the frame time: 1 / `rate` or 1 / integer if it is the mean gap, else that gap."""
     if len(times) == 1:
         return 1 / rate if 1e-3 < rate < 1e5 else 1 / 24
     step = float(times[-1] - times[0]) / (len(times) - 1)

@@ -11,7 +11,7 @@ MAX_REPEATS = 15  # the packet format needs no offsets for up to 16 consecutive 
 def choose_repeats(
     loss: float, burst: int, patience: int, round_trip: int, room: int = MAX_REPEATS
 ) -> tuple[int, ...]:
-    """Return how many frames back the frames are that each packet repeats.
+    """Return the distances, in frames, of the earlier frames that each packet repeats.
 
     The number of copies follows from the loss. If packets are lost independently, a frame and its
     ``n`` copies are all lost in ``loss ** (n + 1)`` cases. The rule takes the smallest ``n`` for

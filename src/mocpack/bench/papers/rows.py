@@ -80,7 +80,7 @@ def _verdict(said: str, lines: Sequence[Line]) -> str:
 
 
 def _reason(lines: Sequence[Line]) -> str:
-    """Return the commonest reason, and between which ratios ours lie to the printed figures."""
+    """Return the commonest reason, with the range of the ratios of our to the printed figures."""
     reasons = Counter(line.reason for line in lines if line.reason)
     reason = reasons.most_common(1)[0][0] if reasons else ""
     ratios = [r for line in lines if (r := _ratio(line)) is not None]

@@ -42,8 +42,8 @@ Row = dict[str, Any]
 def find_clips(data: Sequence[Path]) -> list[Path]:
     """Return the named motion files and those in the named folders.
 
-    The .mocp files of a folder count only if it has no other motion files, because next to their
-    sources they are compressed copies.
+    The .mocp files of a folder count only if it has no other motion files: next to their sources,
+    they are compressed copies.
     """
     found: list[Path] = []
     for place in data:

@@ -58,7 +58,7 @@ class Keysine(Codec):
         Write the payload in the order in which an encoder could write it in one pass: a player that
         downloads it needs the key poses of what it plays, not of the whole clip. One layer.
     threads : int
-        Threads of encoder and decoder; 0: as many as it may use cores, for long clips.
+        Threads of encoder and decoder; 0: one per core that it may use, for long clips.
     joint_errors, joint_angles : tuple of float, optional
         The bounds of each joint, in place of `max_error` and `max_angle`: meters and radians, an
         angle of 0 for none. `mocpack.encode` makes them from patterns of names.

@@ -47,7 +47,7 @@ MAX_TURN_DIGITS = 6  # with more digits, a full turn exceeds MAX_WHOLE
 WORKING_MEMORY_BYTES = 1_000_000_000  # allowed for decoding any clip, as in libmocpack
 JOINT_COLUMN_BYTES = 16_000  # of the predictors of a related column
 VERTEX_COLUMN_BYTES = 4_000  # of the predictors of a mesh column
-# distance of the first frame to the second over that of the second to the third
+# distance between the first two frames, relative to the distance between the next two
 LEADING_FRAME_RATIO = 8
 
 

@@ -200,5 +200,5 @@ def _round(values: F64) -> I64:
 
 
 def _rounding_side(values: F64) -> I64:
-    """Return the side of its nearest integer on which each value lies, 1 or -1."""
+    """Return 1 for each value above its nearest integer, or equal to it, and -1 for others."""
     return np.where(values >= np.floor(values + 0.5), 1, -1)

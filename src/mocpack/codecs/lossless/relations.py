@@ -61,8 +61,8 @@ def _groups(skeleton: Skeleton, owners: list[Owner], moving: Mask) -> list[Colum
 def column_groups(skeleton: Skeleton, owners: Sequence[Owner]) -> list[ColumnGroup]:
     """Group columns by owner and relate the groups along the skeleton.
 
-    The parent of a rotation is the nearest ancestor rotation with columns; that of the root is its
-    own translation.
+    The parent of a rotation is the nearest ancestor rotation with columns. The parent of the root's
+    rotation is the root's translation.
     """
     kinds = list(dict.fromkeys(owners))
     index = {owner: g for g, owner in enumerate(kinds)}

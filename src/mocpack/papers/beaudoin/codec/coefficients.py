@@ -60,7 +60,8 @@ def round_coefficients(
 ) -> Rounded:
     """Round coefficients (S, n) so that the largest takes `bits` bits, its sign included.
 
-    The largest is that of all places or of all other signals, or of each signal by itself.
+    Position signals share one largest value and other signals another. With `step_per_signal`, each
+    signal has its own.
     """
     largest = LARGEST >> (16 - bits)
     narrow = coefficients.copy()

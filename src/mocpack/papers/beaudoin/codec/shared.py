@@ -48,13 +48,13 @@ class WaveletCodec(Codec):
     update : {"4-4", "4-2", "none"}
         Update step of the lifting.
     bits : int, 4..16, or "auto"
-        Bits of the largest coefficient. The paper has 16; "auto" takes the fewest that add at
-        most 2 % to eps_x, or to what is searched for if that is a mean of squares too.
+        Bits of the largest coefficient. The paper has 16. "auto" takes the fewest that add at most
+        2 % to eps_x, or to the metric that the search minimizes if it is a mean of squares too.
     deflate : bool
         Deflate the words.
     step_per_signal : bool
-        Give each signal a quantizer step of its own, a literal reading of the paper's "quantize
-        each coefficient to 16 bits". By default all places share one step and all angles another.
+        Give each signal its own quantizer step, a literal reading of the paper's "quantize each
+        coefficient to 16 bits". By default all positions share one step and all angles another.
     """
 
     bitstream_version = 1

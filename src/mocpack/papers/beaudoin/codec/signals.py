@@ -168,8 +168,8 @@ def ranking_weights(plan: SignalPlan, reach: F64) -> F64:
 def bone_reach(clip: Clip) -> F64:
     """Return the length (J,) in meters of the bone that each joint drives.
 
-    The longest of several; through helper joints of no length, that of the first bone that has
-    one. The root drives none: it gets the mean distance of all joints from it.
+    If a joint drives several bones, the longest counts. Bones without length are skipped, up to the
+    first bone that has one. The root drives no bone; it gets the mean distance of all joints.
     """
     skeleton = clip.skeleton
     reach = np.zeros(len(skeleton))

@@ -1,8 +1,8 @@
 """Wavelet compression with coefficients that minimize the pose error instead of the angle error.
 
 P. Beaudoin, P. Poulin, M. van de Panne: Adapting Wavelet Compression to Human Motion Capture
-Clips, 2007, §5. As many coefficients are kept as `wavelet` keeps, but a search decides how many
-each signal gets, so that the position error is smallest. The payload is that of `wavelet`.
+Clips, 2007, §5. It keeps as many coefficients as `wavelet`, but a search distributes them over the
+signals to minimize the position error. The payload has the format of `wavelet`.
 """
 
 from __future__ import annotations

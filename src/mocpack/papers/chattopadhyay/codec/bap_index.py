@@ -49,20 +49,20 @@ class BapIndex(Codec):
         Fixed degrees of freedom: channels at the front that are kept as float32. More than the
         clip has keeps them all.
     n_d : int
-        Rows of a segment; each segment has a table of its own.
+        Rows of a segment; each segment has its own table.
     b : int
         Bits of an index, 1 to 16; a table has 2^b entries, an index takes one byte or two.
     eta : float
-        A change weighs level^-eta in its table entry; infinite for selective averaging, the mean
-        of the changes of the smallest level alone.
+        Weight of a change in its table entry: level^-eta. Infinity is the paper's selective
+        averaging, the mean of only the changes of the smallest level.
     M : int
         The paper's resolution quantization term: changes are distinguished to 1/M.
     variant : {"companded", "closed_loop", "literal"}
         "literal" is the paper's open loop; "closed_loop" uses its tables in a closed loop;
         "companded" uses tables of least squared error in a closed loop and ignores eta and M.
     order : {"file", "by_influence"}
-        Order of the channels, of which FDF keeps the first: that of the file, or by how far they
-        move the body.
+        Order of the channels: as in the file, or by how far they move the body. FDF keeps the
+        first of them.
     levels : str
         Levels of joints that differ from 1 + min(depth, 4), written "LeftFoot=2/RightFoot=2".
     """
@@ -204,22 +204,22 @@ class BapIndex(Codec):
 
 @dataclass(frozen=True)
 class BapSparse(BapIndex):
-    """The same, with channels frozen until their change exceeds T = K·level standard deviations.
+    """bap-index, with channels frozen until their change exceeds K·level standard deviations.
 
     Parameters
     ----------
     K : float
-        The paper's sparsing parameter; 0 releases every change, without masks: the rows of
-        `bap-index`.
+        The paper's sparsing parameter. 0 releases every change and writes no masks, so that rows
+        are those of `bap-index`.
     indexed : bool
-        False for sparsing alone: released changes are float32, and there are no tables.
+        If False, released changes are stored as float32, without tables.
     sparse_fixed : bool
-        Whether the columns that FDF keeps are frozen too, as the sizes of the paper's Table 2
-        imply; else they are untouched.
+        Whether the columns that FDF keeps can be frozen too, as the sizes of the paper's Table 2
+        imply.
     reading : {"text", "figure4"}
-        What is frozen: a change of the pose, as the paper's text has it, or a change of its speed,
-        as the second differences of its figure 4 do. The latter is for comparison: speeds that are
-        a little wrong carry the pose away.
+        What is frozen: changes of the pose, as in the paper's text, or changes of its speed, as in
+        the second differences of its figure 4. The latter is for comparison: small errors of the
+        speed add up to large errors of the pose.
     FDF, n_d, b, eta, M, variant, order, levels
         As for `bap-index`.
     """

@@ -17,7 +17,7 @@ Point = tuple[int, int]
 Outcome = tuple[float, float]
 """Size and error."""
 Value = Callable[[Outcome], float]
-"""The smaller the better; infinite for what breaks a limit."""
+"""Smaller is better; infinite if the outcome breaks a limit."""
 Rounds = Generator[list[Point], Sequence[Outcome], None]
 
 SHARE = 10  # a fast search tries at most one of this many points

@@ -3,7 +3,7 @@
 The baseline of Chattopadhyay, Bhandarkar and Li (2007): integers in MPEG-4's units, I frames that
 stand alone and P frames that hold changes, an adaptive arithmetic coder, and frame dropping as the
 lossy mode. `lossless` codes float32 instead, as the sizes in the paper's tables imply. The stream
-is ours, not ISO/IEC 14496-2's, whose coder it stands for.
+is mocpack's own, in place of that of ISO/IEC 14496-2.
 """
 
 from __future__ import annotations

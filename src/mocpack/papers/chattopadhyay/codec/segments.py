@@ -34,7 +34,8 @@ class RowLayout:
     segment_rows : int
         Rows that share a table (the paper's n_d).
     columns, first_masked : int
-        All columns, and the first of those for which each row has a mask of which of them change.
+        Number of columns; first column of those that have masks. The mask of a row marks the
+        columns that change.
     """
 
     fixed: int
@@ -199,9 +200,9 @@ def rounded_pose(pose: F64) -> F64:
 def size_model(frames: int, layout: RowLayout, *, still: int = 0) -> int:
     """Return the bytes of a payload in which no masked column changes, from its dimensions alone.
 
-    Without masks that is every payload: the paper's equation 5 with n − 1 rows, a last segment as
-    short as it is, and our head: a bit for each channel and the value of each `still` one. Its
-    c_l is 0: the file names the parameters once.
+    Without masks every payload has this size: the paper's equation 5 with n − 1 rows and a shorter
+    last segment, plus our head, a bit for each channel and the value of each `still` one. The
+    equation's c_l is 0, because the file names the parameters once.
     """
     rows, channels = frames - 1, layout.columns + still
     tables = -(-rows // layout.segment_rows) * (4 << layout.bits) if layout.bits else 0

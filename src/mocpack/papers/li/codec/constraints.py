@@ -40,7 +40,7 @@ def ranged_joints(text: str, skeleton: Skeleton) -> list[int]:
 def joint_ranges(local: F64) -> F64:
     """Return the least and the largest rotation vector, by component, of rotations (T, R, 4).
 
-    Shape (R, 2, 3), in radians, rounded outwards to what float32 holds.
+    Shape (R, 2, 3), in radians, rounded outwards to float32.
     """
     vectors = rotations.as_rotvec(local)
     ends = np.stack([vectors.min(axis=0), vectors.max(axis=0)], axis=1)
@@ -75,8 +75,8 @@ def given_frames(text: str, frame_count: int) -> Mask:
 def on_the_way(joint_frames: Mask, joints: list[int], skeleton: Skeleton, bodies: Bodies) -> Mask:
     """Return the frames (T, B) in which a body moves a joint of the region.
 
-    `joint_frames` (T, len(joints)) says when each of `joints` has to be. All that lies between it
-    and the root moves it.
+    `joint_frames` (T, len(joints)) says in which frames each of `joints` belongs to the region. All
+    bodies between a joint and the root move it.
     """
     mask = np.zeros((len(joint_frames), len(bodies)), bool)
     for column, joint in enumerate(joints):

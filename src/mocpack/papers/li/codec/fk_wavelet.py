@@ -419,10 +419,11 @@ def _classes(rig: _Rig) -> npt.NDArray[np.uint16]:
 
 
 def _lead(rig: _Rig) -> I64:
-    """Return how many bits earlier each signal (S,) comes than a bone without descendants.
+    """Return how many bits earlier each signal (S,) is coded than a bone without descendants.
 
-    In a coarse layer no bone makes up for the errors of those it hangs on, so that what carries
-    much has to be exact first: by how far a step of it moves all joints, as a power of two.
+    In a coarse layer, bones do not compensate the errors of their ancestors. A bone with many
+    descendants is therefore coded first. The lead is the movement of all joints by one step of the
+    signal, as a power of two.
     """
     bodies = rig.bodies
     squares, counts = np.zeros(len(bodies)), np.ones(len(bodies))

@@ -65,7 +65,7 @@ class IkPredict(Codec):
         Rounding offset of the quantizer: 0.5 rounds to the nearest step, smaller values round
         small changes to zero.
     chains : {"auto", "none"}
-        Whether chains of bones are found, or every bone is coded by itself.
+        Whether chains of bones are coded together, or every bone separately.
     twist : bool
         Whether twist that moves no joint is stored; otherwise bones follow their parents.
     compensate : bool

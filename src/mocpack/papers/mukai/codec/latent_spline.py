@@ -111,7 +111,7 @@ class LatentSpline(Codec):
         return LatentSplineDecoder(self, as_payload(payload), header)
 
     def fit(self, rows: F64) -> SplineModel:
-        """Return the model of rows (N, M); knots are rounded as in the file, nothing else is."""
+        """Return the model of rows (N, M). It rounds only the knots, as the file does."""
         found = latent.principal_components(rows)
         budget = self.tolerance
         count = self.components

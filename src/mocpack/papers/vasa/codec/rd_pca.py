@@ -186,10 +186,10 @@ class RdPca(Codec):
         return EXPECTED_TRIALS[effort]
 
     def _sensitivities(self, clip: Clip, moving: npt.NDArray[np.bool_]) -> tuple[F64, F64 | None]:
-        """Return how far each column moves the body, and the Gram matrix of those that move.
+        """Return how far each column moves the body, in meters per meter or radian.
 
-        The first is in meters by meter or radian; the second is that of weighted columns, or None
-        where columns count one by one.
+        Also returns the Gram matrix of the weighted moving columns, or None if columns are weighted
+        one by one.
         """
         gram = _gram(clip, self.metric)
         known = np.sqrt(np.diag(gram))

@@ -1,7 +1,7 @@
-"""Planes of integers that may be too large for the entropy coder: each in two parts, far and near.
+"""Planes of integers that may be too large for the entropy coder: it codes each in two parts.
 
-A wide plane has twice the columns: how many times 2^20 each number is, rounded, then what is left
-of it. The near parts are noise and learn nothing; what can be predicted is in the far ones.
+A wide plane has twice the columns. A number is 2^20 f + g: first the columns of the far parts f,
+then those of the near parts g. Only the far parts are predictable; the near parts are noise.
 """
 
 from __future__ import annotations
