@@ -112,7 +112,7 @@ def parse_levels(text: str) -> dict[str, int]:
 def _influence(skeleton: Skeleton) -> F64:
     """Return how far a small change of each column moves the body at rest, summed over joints.
 
-    A change of a position moves all joints. The ends of bones count as joints.
+    Positions get infinity, because a change of them moves all joints. Bone ends count as joints.
     """
     rest = np.zeros((len(skeleton), 3))
     for j, parent in enumerate(skeleton.parents[1:], 1):
