@@ -110,6 +110,17 @@ def test_inputs_without_files_are_errors(folder, word, named):
     assert not (folder / "out").exists()
 
 
+@pytest.mark.parametrize("output", ["all.mocp", "all.mocps", "all.BVH"])
+def test_several_inputs_do_not_make_a_folder_with_the_name_of_a_file(folder, output):
+    result = run("compress", "takes", "-o", output, folder=folder)
+    assert result.returncode == 2
+    assert names(result.stderr, f"{output} 3")
+    assert not (folder / output).exists()
+    (folder / "v1.mocp").mkdir()
+    packed = run("compress", "takes", "-o", "v1.mocp", "--codec", "raw", folder=folder)
+    assert packed.returncode == 0, packed.stderr
+
+
 def test_two_inputs_with_the_same_output_are_rejected(folder):
     words = [str(folder / "takes/a.bvh"), str(folder / "takes/day two/a.bvh")]
     with pytest.raises(UsageError, match=naming("a.bvh two/a.bvh a.mocp")):

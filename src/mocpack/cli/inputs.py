@@ -76,8 +76,14 @@ def output_paths(sources: Sequence[Source], output: str | None, suffix: str) -> 
                 f"-o - writes one file to standard output, got {len(sources)} inputs; name a folder"
             )
         return [PIPE]
-    if not (several or Path(output).is_dir() or output.endswith(("/", os.sep))):
-        return [output]
+    if not Path(output).is_dir() and not output.endswith(("/", os.sep)):
+        if not several:
+            return [output]
+        if Path(output).suffix.lower() in {".mocp", ".mocps", *ROBOT_MOTION_EXTENSIONS}:
+            raise UsageError(
+                f"{output} is the name of a file, but the inputs ({len(sources)}) need a folder; "
+                "mocpack scene and mocpack corpus pack write several clips to one file"
+            )
     outputs = [str(Path(output) / Path(s.relative_path).with_suffix(suffix)) for s in sources]
     first: dict[str, str] = {}
     for source, path in zip(sources, outputs, strict=True):
