@@ -531,3 +531,15 @@ def test_info_says_that_a_file_cut_in_its_first_layer_cannot_be_played(folder):
     assert not found["cut"]["is_playable"]
     assert found["groups"] == 0
     assert b"groups" not in run("info", packed).stdout.split()
+
+
+def test_the_error_of_a_truncated_file_names_the_option_that_decodes_its_start(folder):
+    run("compress", "walk.bvh", "-o", "cut.mocp", "--effort", "fast", folder=folder)
+    whole = (folder / "cut.mocp").read_bytes()
+    (folder / "cut.mocp").write_bytes(whole[:-9])
+    refused(run("decompress", "cut.mocp", "-o", "cut.bvh", folder=folder), "cut.mocp --partial")
+    assert not (folder / "cut.bvh").exists()
+    (folder / "head.mocp").write_bytes(whole[:100])
+    broken = run("decompress", "head.mocp", "-o", "head.bvh", "--partial", folder=folder)
+    assert broken.returncode == 2
+    assert b"--partial" not in broken.stderr

@@ -17,7 +17,7 @@ from mocpack.cli.tables import make_table
 from mocpack.cli.terminal import print_note
 from mocpack.clip import Clip
 from mocpack.container import is_packed
-from mocpack.errors import FormatError, HingeWarning, UsageError, name_errors
+from mocpack.errors import FormatError, HingeWarning, TruncatedError, UsageError, name_errors
 from mocpack.io import files_to_write, find_dialect, supported_extensions, write_bytes
 
 
@@ -123,7 +123,12 @@ def _decompress(
     if not is_packed(data):
         raise FormatError(f"{source}: not a .mocp file; mocpack convert reads other formats")
     with name_errors(source):
-        clip = _api.decode(data, **(reading | {"clip": left}))
+        try:
+            clip = _api.decode(data, **(reading | {"clip": left}))
+        except TruncatedError as error:
+            if reading["partial"]:
+                raise
+            raise TruncatedError(f"{error}; --partial decodes the intact part, if any") from error
     if bake_scales and isinstance(clip, Clip):
         clip = clip.bake_scales()
     with warnings.catch_warnings(record=True) as caught:
