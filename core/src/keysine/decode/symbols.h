@@ -171,7 +171,7 @@ template <typename Coder> class KeySymbols
 				int64_t guess = !before ? 0 : !after ? before[at] : (int64_t(before[at]) + after[at]) >> 1;
 				int32_t apart = !after ? 0 : symbol_of(magnitude(after[at] - before[at]), COARSE);
 				int64_t value = guess + difference(coder, plan_.tracks[t], c, state, apart,
-												   seen ? 4 * sum / seen : 0, int32_t(key[at] - guess));
+												   quotient(4 * sum, seen), int32_t(key[at] - guess));
 				good = !failed_ && value <= MAX_MAGNITUDE && value >= -MAX_MAGNITUDE;
 				if (good)
 					key[at] = int32_t(value);
@@ -179,6 +179,14 @@ template <typename Coder> class KeySymbols
 			}
 		coder_ = coder;
 		return good;
+	}
+
+	// Returns dividend / divisor rounded down, 0 without a divisor. Exact for dividends below 128 divisors: the next
+	// symbol waits for the dividend, and a product takes less time than a division.
+	static int32_t quotient(int32_t dividend, int32_t divisor)
+	{
+		const int BITS = 48;
+		return divisor ? int32_t(uint64_t(dividend) * ((uint64_t(1) << BITS) / uint32_t(divisor) + 1) >> BITS) : 0;
 	}
 
 	// Codes a difference to the predicted key. apart: symbol of the difference between the neighboring keys;
