@@ -75,31 +75,29 @@ constexpr SeriesParts series_parts()
 	return parts;
 }
 
-Lanes lanes_at(const double* from)
-{
-	Lanes lanes;
-	std::memcpy(&lanes, from, sizeof lanes);
-	return lanes;
-}
-
-const int32_t WIDTH = int32_t(lane_count),
-			  MANY = SMALL_BUILD ? 1 : 4; // independent chains, for instruction-level parallelism
+// Neighboring frames: as many as vectors of AVX2 have doubles. Other processors compute them in two vectors.
+#if MOCPACK_VECTOR_TYPES && !defined(MOCPACK_SMALL)
+typedef double Frames __attribute__((vector_size(32)));
+const int32_t WIDTH = 4;
+#else
+using Frames = Lanes;
+const int32_t WIDTH = int32_t(lane_count);
+#endif
+const int32_t MANY = SMALL_BUILD ? 1 : 4; // independent chains, for instruction-level parallelism
 
 // Like sine_cosine for several frames, and computes the rotations relative to `base`.
-void exponentials(int terms, const Halves& halves, const double* base, int32_t count, Quat* rotations)
+MOCPACK_SIMD_CLONES void exponentials(int terms, const Halves& halves, const double* base, int32_t count,
+									  Quat* rotations)
 {
 	static constexpr SeriesParts PARTS = series_parts();
-	const Lanes one = spread(1.0);
-	const Quat b = load_quat(base);
-	const LaneQuat first = {spread(b.x), spread(b.y), spread(b.z), spread(b.w)};
+	const Frames one = Frames{} + 1.0;
+	const QuatOf<Frames> first = {Frames{} + base[0], Frames{} + base[1], Frames{} + base[2], Frames{} + base[3]};
 	for (int32_t from = 0; from < count; from += MANY * WIDTH)
 	{
-		Lanes square[MANY], sine[MANY], cosine[MANY];
+		Frames square[MANY], sine[MANY], cosine[MANY];
+		std::memcpy(square, halves.square + from, sizeof square);
 		MOCPACK_UNROLL for (int32_t k = 0; k < MANY; ++k)
-		{
-			square[k] = lanes_at(halves.square + from + k * WIDTH);
 			sine[k] = cosine[k] = one;
-		}
 		for (int i = terms; i > 0; --i)
 			MOCPACK_UNROLL for (int32_t k = 0; k < MANY; ++k)
 			{
@@ -109,9 +107,11 @@ void exponentials(int terms, const Halves& halves, const double* base, int32_t c
 		MOCPACK_UNROLL for (int32_t k = 0; k < MANY; ++k)
 		{
 			const int32_t t = from + k * WIDTH;
-			const LaneQuat q =
-				multiply(first, LaneQuat{sine[k] * lanes_at(halves.x + t), sine[k] * lanes_at(halves.y + t),
-										 sine[k] * lanes_at(halves.z + t), cosine[k]});
+			QuatOf<Frames> q;
+			std::memcpy(&q.x, halves.x + t, sizeof q.x);
+			std::memcpy(&q.y, halves.y + t, sizeof q.y);
+			std::memcpy(&q.z, halves.z + t, sizeof q.z);
+			q = multiply(first, QuatOf<Frames>{sine[k] * q.x, sine[k] * q.y, sine[k] * q.z, cosine[k]});
 			for (int32_t l = 0; l < WIDTH && t + l < count; ++l)
 				rotations[t + l] = {q.x[l], q.y[l], q.z[l], q.w[l]};
 		}
