@@ -196,21 +196,29 @@ MOCPACK_COLD int32_t fill_sines(double* table, int32_t length, int32_t first, in
 	if (end <= first)
 		return first;
 	int32_t stride = padded(length);
-	double* turn = table + stride; // row 1 contains all sines; the other rows copy from it
+	// row 1 contains all sines; the other rows copy from it and from row 0, since sin(x + π) = - sin(x)
+	double* turn = table + stride;
 	if (first < 2)
 	{
 		double scale = std::sqrt(2.0 / length);
 		for (int32_t t = 0; t < stride; ++t)
-			table[t] = 0.0, turn[t] = t < length ? scale * std::sin(PI * double(t) / double(length)) : 0.0;
+		{
+			turn[t] = t < length ? scale * std::sin(PI * double(t) / double(length)) : 0.0;
+			table[t] = -turn[t];
+		}
 	}
 	for (int32_t k = first < 2 ? 2 : first; k < end; ++k)
-		for (int32_t t = 0, at = 0; t < stride; ++t)
+	{
+		double* row = table + k * stride;
+		for (int32_t t = 0, at = 0; t < length; ++t)
 		{
-			// sin(x + π) = - sin(x)
-			table[k * stride + t] = t >= length ? 0.0 : at < length ? turn[at] : -turn[at - length];
+			row[t] = table[at < length ? stride + at : at - length]; // without a branch
 			at += k;
 			at -= at >= 2 * length ? 2 * length : 0;
 		}
+		for (int32_t t = length; t < stride; ++t)
+			row[t] = 0.0;
+	}
 	return end < 2 ? 2 : end;
 }
 
