@@ -510,7 +510,7 @@ template <typename Coder> class CoefficientSymbols
 		return MAGNITUDE_TABLES[sums_.class_of(near, own, k)][lesser(reach - k, REACH_LEFT - 1)];
 	}
 
-	// Codes the raw bits of large magnitudes, then all signs of a row.
+	// Codes the raw bits of large magnitudes, then all signs of a row, whose other values are zero.
 	bool finish_row(int32_t* values, int32_t reach)
 	{
 		const int CHUNK = MAX_RAW_BITS;
@@ -534,10 +534,8 @@ template <typename Coder> class CoefficientSymbols
 			}
 			signs = coder_.bits(count, signs & ((1u << count) - 1));
 			for (int32_t i = 0; i < count; ++i, signs >>= 1)
-				sizes_[at[i]] = signs & 1 ? -sizes_[at[i]] : sizes_[at[i]];
+				values[at[i]] = signs & 1 ? -sizes_[at[i]] : sizes_[at[i]];
 		}
-		for (int32_t k = 1; k <= reach; ++k)
-			values[k] = sizes_[k];
 		return true;
 	}
 
