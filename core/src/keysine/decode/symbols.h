@@ -43,9 +43,28 @@ struct Rows
 	int16_t* extents;	 // (channels, blocks): the last nonzero index
 };
 
+// Levels by symbol. A lookup is faster than to compute the level, on which the next symbol waits.
+struct LevelTable
+{
+	uint8_t of[SYMBOLS];
+};
+
+constexpr LevelTable make_level_table()
+{
+	LevelTable table{};
+	for (int symbol = 0; symbol < SYMBOLS; ++symbol)
+	{
+		const int32_t level = symbol_floor(symbol, FINE);
+		table.of[symbol] = uint8_t(level < 255 ? level : 255);
+	}
+	return table;
+}
+
+inline constexpr LevelTable LEVEL = make_level_table();
+
 inline uint8_t level_of(int symbol)
 {
-	return uint8_t(lesser(symbol_floor(symbol, FINE), 255));
+	return LEVEL.of[symbol];
 }
 
 // Codes the raw bits of a magnitude after its symbol. Returns a negative number if it is too large.
