@@ -179,7 +179,8 @@ class TableReader
 	static int starts_up_to(uint32_t slot, const uint16_t* starts, int count)
 	{
 #if defined(__SSE2__)
-		const __m128i *lanes = reinterpret_cast<const __m128i*>(starts), slots = _mm_set1_epi16(int16_t(slot));
+		const __m128i *lanes = reinterpret_cast<const __m128i*>(starts),
+					  slots = _mm_set1_epi16(int16_t(slot));
 		for (int found = 0;; found += 2 * TABLE_STEP, lanes += 2) // most symbols are small
 		{
 			const __m128i low = _mm_cmpgt_epi16(_mm_loadu_si128(lanes), slots),

@@ -91,13 +91,13 @@ MOCPACK_SIMD_CLONES void exponentials(int terms, const Halves& halves, const dou
 {
 	static constexpr SeriesParts PARTS = series_parts();
 	const Frames one = Frames{} + 1.0;
-	const QuatOf<Frames> first = {Frames{} + base[0], Frames{} + base[1], Frames{} + base[2], Frames{} + base[3]};
+	const QuatOf<Frames> first = {Frames{} + base[0], Frames{} + base[1], Frames{} + base[2],
+								  Frames{} + base[3]};
 	for (int32_t from = 0; from < count; from += MANY * WIDTH)
 	{
 		Frames square[MANY], sine[MANY], cosine[MANY];
 		std::memcpy(square, halves.square + from, sizeof square);
-		MOCPACK_UNROLL for (int32_t k = 0; k < MANY; ++k)
-			sine[k] = cosine[k] = one;
+		MOCPACK_UNROLL for (int32_t k = 0; k < MANY; ++k) sine[k] = cosine[k] = one;
 		for (int i = terms; i > 0; --i)
 			MOCPACK_UNROLL for (int32_t k = 0; k < MANY; ++k)
 			{

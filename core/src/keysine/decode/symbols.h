@@ -200,12 +200,13 @@ template <typename Coder> class KeySymbols
 		return good;
 	}
 
-	// Returns dividend / divisor rounded down, 0 without a divisor. Exact for dividends below 128 divisors: the next
-	// symbol waits for the dividend, and a product takes less time than a division.
+	// Returns dividend / divisor rounded down, 0 without a divisor. Exact for dividends below 128 divisors:
+	// the next symbol waits for the dividend, and a product takes less time than a division.
 	static int32_t quotient(int32_t dividend, int32_t divisor)
 	{
 		const int BITS = 48;
-		return divisor ? int32_t(uint64_t(dividend) * ((uint64_t(1) << BITS) / uint32_t(divisor) + 1) >> BITS) : 0;
+		return divisor ? int32_t(uint64_t(dividend) * ((uint64_t(1) << BITS) / uint32_t(divisor) + 1) >> BITS)
+					   : 0;
 	}
 
 	// Codes a difference to the predicted key. apart: symbol of the difference between the neighboring keys;
