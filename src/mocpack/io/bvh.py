@@ -238,7 +238,7 @@ class _Parser:
     def _integer(self, what: str, low: int, high: int = 2**40) -> int:
         word = self._next(what)
         if not (word.isascii() and word.isdigit() and len(word) < 15 and low <= int(word) <= high):
-            raise self._fault(f"expected {what} of at least {low}, got {word[:40]!r}")
+            raise self._fault(f"expected {what} from {low} to {high}, got {word[:40]!r}")
         return int(word)
 
     def _label(self, pattern: re.Pattern[bytes], label: str) -> None:
