@@ -16,7 +16,7 @@ namespace mocpack
 
 const int TABLE_BITS = 12;
 const uint32_t TABLE_TOTAL = 1u << TABLE_BITS;
-const int TABLE_STEP = 8; // symbols that a reader compares at once, or twice as many
+const int TABLE_STEP = 8; // symbols that a reader compares at once; with SSE2 twice as many
 const uint32_t MIN_STATE = 1u << 16;
 const int MAX_RAW_BITS = 12;			 // per symbol
 const int MAX_TRIMMED_ZEROS = 2;		 // zero bytes that a writer drops at the end
