@@ -21,7 +21,7 @@ const size_t MAX_KEPT_NUMBERS = 1 << 14; // of key poses that are kept for the n
 // Key poses of the segment that was decoded last. A clip that is read window after window needs them again.
 struct Keys
 {
-	size_t segment = mocpack::NO_GROUP, count = 0;
+	size_t segment, count;
 	std::vector<int32_t> numbers;
 };
 
@@ -46,7 +46,7 @@ class Payload
 	PythonSource source;
 	const uint64_t limit;
 	mocpack_Motion* motion;
-	std::shared_ptr<const Keys> kept = std::make_shared<Keys>(); // changed only with the GIL
+	std::shared_ptr<const Keys> kept; // null at first; changed only with the GIL
 
   public:
 	Payload(const Skeleton& skeleton_, size_t frames, nb::handle given, uint64_t offset,
@@ -183,8 +183,10 @@ class Payload
 	{
 		const std::shared_ptr<const Keys> known = kept;
 		Work work(nb::none(), threads);
-		KeysineFrames frames(*motion, start, stop, work.view,
-							 {known->segment, known->count, known->numbers.data()});
+		const mocpack::SegmentKeys keys =
+			known ? mocpack::SegmentKeys{known->segment, known->count, known->numbers.data()}
+				  : mocpack::SegmentKeys{mocpack::NO_GROUP, 0, nullptr};
+		KeysineFrames frames(*motion, start, stop, work.view, keys);
 		mocpack_Error error = {};
 		if (!frames.fetch(&error))
 			source.raise(error);
@@ -198,7 +200,7 @@ class Payload
 			raise_error(error);
 		const mocpack::SegmentKeys last = frames.last_keys();
 		const size_t size = last.count * motion->layout.channel_count;
-		if ((last.segment != known->segment || last.count > known->count) && size <= MAX_KEPT_NUMBERS)
+		if ((last.segment != keys.segment || last.count > keys.count) && size <= MAX_KEPT_NUMBERS)
 			kept = std::make_shared<Keys>(Keys{last.segment, last.count, {last.keys, last.keys + size}});
 	}
 };

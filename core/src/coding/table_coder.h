@@ -7,13 +7,16 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 namespace mocpack
 {
 
 const int TABLE_BITS = 12;
 const uint32_t TABLE_TOTAL = 1u << TABLE_BITS;
-const int TABLE_STEP = 8; // symbols that a reader compares at once
+const int TABLE_STEP = 8; // symbols that a reader compares at once; with SSE2 twice as many
 const uint32_t MIN_STATE = 1u << 16;
 const int MAX_RAW_BITS = 12;			 // per symbol
 const int MAX_TRIMMED_ZEROS = 2;		 // zero bytes that a writer drops at the end
@@ -135,16 +138,10 @@ class TableReader
 			state_ = state_ << 8 | next();
 	}
 
-	int symbol(const uint16_t* starts, int, int)
+	int symbol(const uint16_t* starts, int count, int)
 	{
 		const uint32_t slot = state_ & (TABLE_TOTAL - 1);
-		int found = 0, end = 0;
-		do // most symbols are small
-		{
-			for (int s = end + 1; s <= end + TABLE_STEP; ++s)
-				found += slot >= starts[s];
-			end += TABLE_STEP;
-		} while (found == end);
+		const int found = starts_up_to(slot, starts + 1, count);
 		take(starts[found], uint32_t(starts[found + 1] - starts[found]), slot);
 		return found;
 	}
@@ -178,6 +175,31 @@ class TableReader
 	}
 
   private:
+	// Returns how many of `count` ascending starts are at most `slot`. The last one is larger.
+	static int starts_up_to(uint32_t slot, const uint16_t* starts, int count)
+	{
+#if defined(__SSE2__)
+		const __m128i *lanes = reinterpret_cast<const __m128i*>(starts),
+					  slots = _mm_set1_epi16(int16_t(slot));
+		for (int found = 0;; found += 2 * TABLE_STEP, lanes += 2) // most symbols are small
+		{
+			const __m128i low = _mm_cmpgt_epi16(_mm_loadu_si128(lanes), slots),
+						  high = count % (2 * TABLE_STEP) == 0 || found + TABLE_STEP < count
+									 ? _mm_cmpgt_epi16(_mm_loadu_si128(lanes + 1), slots)
+									 : low;
+			const int larger = _mm_movemask_epi8(_mm_packs_epi16(low, high)); // one bit each
+			if (larger)
+				return found + __builtin_ctz(unsigned(larger));
+		}
+#else
+		int found = 0, end = 0;
+		for (; found == end && end < count; end += TABLE_STEP)
+			for (int s = end; s < end + TABLE_STEP; ++s)
+				found += slot >= starts[s];
+		return found;
+#endif
+	}
+
 	void take(uint32_t start, uint32_t size, uint32_t slot)
 	{
 		state_ = size * (state_ >> TABLE_BITS) + slot - start;

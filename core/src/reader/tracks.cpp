@@ -68,8 +68,10 @@ bool names_differ(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* e
 
 bool read_tracks(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* error)
 {
+	if (!chunks.track_count)
+		return true;
 	Memory& memory = motion->memory;
-	mocpack_Track* tracks = memory.allocate_array<mocpack_Track>(uint64_t(chunks.track_count) + 1);
+	mocpack_Track* tracks = memory.allocate_array<mocpack_Track>(chunks.track_count);
 	motion->track_offsets = memory.allocate_array<uint64_t>(uint64_t(chunks.track_count) + 1);
 	bool out_of_memory = !tracks || !motion->track_offsets;
 	motion->info.tracks = tracks;

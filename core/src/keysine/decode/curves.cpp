@@ -75,31 +75,29 @@ constexpr SeriesParts series_parts()
 	return parts;
 }
 
-Lanes lanes_at(const double* from)
-{
-	Lanes lanes;
-	std::memcpy(&lanes, from, sizeof lanes);
-	return lanes;
-}
-
-const int32_t WIDTH = int32_t(lane_count),
-			  MANY = SMALL_BUILD ? 1 : 4; // independent chains, for instruction-level parallelism
+// Neighboring frames: as many as vectors of AVX2 have doubles. Other processors compute them in two vectors.
+#if MOCPACK_VECTOR_TYPES && !defined(MOCPACK_SMALL)
+typedef double Frames __attribute__((vector_size(32)));
+const int32_t WIDTH = 4;
+#else
+using Frames = Lanes;
+const int32_t WIDTH = int32_t(lane_count);
+#endif
+const int32_t MANY = SMALL_BUILD ? 1 : 4; // independent chains, for instruction-level parallelism
 
 // Like sine_cosine for several frames, and computes the rotations relative to `base`.
-void exponentials(int terms, const Halves& halves, const double* base, int32_t count, Quat* rotations)
+MOCPACK_SIMD_CLONES void exponentials(int terms, const Halves& halves, const double* base, int32_t count,
+									  Quat* rotations)
 {
 	static constexpr SeriesParts PARTS = series_parts();
-	const Lanes one = spread(1.0);
-	const Quat b = load_quat(base);
-	const LaneQuat first = {spread(b.x), spread(b.y), spread(b.z), spread(b.w)};
+	const Frames one = Frames{} + 1.0;
+	const QuatOf<Frames> first = {Frames{} + base[0], Frames{} + base[1], Frames{} + base[2],
+								  Frames{} + base[3]};
 	for (int32_t from = 0; from < count; from += MANY * WIDTH)
 	{
-		Lanes square[MANY], sine[MANY], cosine[MANY];
-		MOCPACK_UNROLL for (int32_t k = 0; k < MANY; ++k)
-		{
-			square[k] = lanes_at(halves.square + from + k * WIDTH);
-			sine[k] = cosine[k] = one;
-		}
+		Frames square[MANY], sine[MANY], cosine[MANY];
+		std::memcpy(square, halves.square + from, sizeof square);
+		MOCPACK_UNROLL for (int32_t k = 0; k < MANY; ++k) sine[k] = cosine[k] = one;
 		for (int i = terms; i > 0; --i)
 			MOCPACK_UNROLL for (int32_t k = 0; k < MANY; ++k)
 			{
@@ -109,9 +107,11 @@ void exponentials(int terms, const Halves& halves, const double* base, int32_t c
 		MOCPACK_UNROLL for (int32_t k = 0; k < MANY; ++k)
 		{
 			const int32_t t = from + k * WIDTH;
-			const LaneQuat q =
-				multiply(first, LaneQuat{sine[k] * lanes_at(halves.x + t), sine[k] * lanes_at(halves.y + t),
-										 sine[k] * lanes_at(halves.z + t), cosine[k]});
+			QuatOf<Frames> q;
+			std::memcpy(&q.x, halves.x + t, sizeof q.x);
+			std::memcpy(&q.y, halves.y + t, sizeof q.y);
+			std::memcpy(&q.z, halves.z + t, sizeof q.z);
+			q = multiply(first, QuatOf<Frames>{sine[k] * q.x, sine[k] * q.y, sine[k] * q.z, cosine[k]});
 			for (int32_t l = 0; l < WIDTH && t + l < count; ++l)
 				rotations[t + l] = {q.x[l], q.y[l], q.z[l], q.w[l]};
 		}
@@ -196,21 +196,29 @@ MOCPACK_COLD int32_t fill_sines(double* table, int32_t length, int32_t first, in
 	if (end <= first)
 		return first;
 	int32_t stride = padded(length);
-	double* turn = table + stride; // row 1 contains all sines; the other rows copy from it
+	// row 1 contains all sines; the other rows copy from it and from row 0, since sin(x + π) = - sin(x)
+	double* turn = table + stride;
 	if (first < 2)
 	{
 		double scale = std::sqrt(2.0 / length);
 		for (int32_t t = 0; t < stride; ++t)
-			table[t] = 0.0, turn[t] = t < length ? scale * std::sin(PI * double(t) / double(length)) : 0.0;
+		{
+			turn[t] = t < length ? scale * std::sin(PI * double(t) / double(length)) : 0.0;
+			table[t] = -turn[t];
+		}
 	}
 	for (int32_t k = first < 2 ? 2 : first; k < end; ++k)
-		for (int32_t t = 0, at = 0; t < stride; ++t)
+	{
+		double* row = table + k * stride;
+		for (int32_t t = 0, at = 0; t < length; ++t)
 		{
-			// sin(x + π) = - sin(x)
-			table[k * stride + t] = t >= length ? 0.0 : at < length ? turn[at] : -turn[at - length];
+			row[t] = table[at < length ? stride + at : at - length]; // without a branch
 			at += k;
 			at -= at >= 2 * length ? 2 * length : 0;
 		}
+		for (int32_t t = length; t < stride; ++t)
+			row[t] = 0.0;
+	}
 	return end < 2 ? 2 : end;
 }
 

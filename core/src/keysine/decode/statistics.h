@@ -44,13 +44,13 @@ inline int bit_length(uint32_t value)
 }
 
 // Returns the number of raw bits after a symbol.
-inline int plain_bits(int symbol, int m)
+constexpr int plain_bits(int symbol, int m)
 {
 	return symbol >> m > 1 ? (symbol >> m) - 1 : 0;
 }
 
 // Returns the smallest magnitude of a symbol.
-inline int32_t symbol_floor(int symbol, int m)
+constexpr int32_t symbol_floor(int symbol, int m)
 {
 	int bits = plain_bits(symbol, m);
 	return (symbol - (bits << m)) << bits;

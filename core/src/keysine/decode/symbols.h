@@ -43,9 +43,28 @@ struct Rows
 	int16_t* extents;	 // (channels, blocks): the last nonzero index
 };
 
+// Levels by symbol. A lookup is faster than to compute the level, on which the next symbol waits.
+struct LevelTable
+{
+	uint8_t of[SYMBOLS];
+};
+
+constexpr LevelTable make_level_table()
+{
+	LevelTable table{};
+	for (int symbol = 0; symbol < SYMBOLS; ++symbol)
+	{
+		const int32_t level = symbol_floor(symbol, FINE);
+		table.of[symbol] = uint8_t(level < 255 ? level : 255);
+	}
+	return table;
+}
+
+inline constexpr LevelTable LEVEL = make_level_table();
+
 inline uint8_t level_of(int symbol)
 {
-	return uint8_t(lesser(symbol_floor(symbol, FINE), 255));
+	return LEVEL.of[symbol];
 }
 
 // Codes the raw bits of a magnitude after its symbol. Returns a negative number if it is too large.
@@ -171,7 +190,7 @@ template <typename Coder> class KeySymbols
 				int64_t guess = !before ? 0 : !after ? before[at] : (int64_t(before[at]) + after[at]) >> 1;
 				int32_t apart = !after ? 0 : symbol_of(magnitude(after[at] - before[at]), COARSE);
 				int64_t value = guess + difference(coder, plan_.tracks[t], c, state, apart,
-												   seen ? 4 * sum / seen : 0, int32_t(key[at] - guess));
+												   quotient(4 * sum, seen), int32_t(key[at] - guess));
 				good = !failed_ && value <= MAX_MAGNITUDE && value >= -MAX_MAGNITUDE;
 				if (good)
 					key[at] = int32_t(value);
@@ -179,6 +198,15 @@ template <typename Coder> class KeySymbols
 			}
 		coder_ = coder;
 		return good;
+	}
+
+	// Returns dividend / divisor rounded down, 0 without a divisor. Exact for dividends below 128 divisors:
+	// the next symbol waits for the dividend, and a product takes less time than a division.
+	static int32_t quotient(int32_t dividend, int32_t divisor)
+	{
+		const int BITS = 48;
+		return divisor ? int32_t(uint64_t(dividend) * ((uint64_t(1) << BITS) / uint32_t(divisor) + 1) >> BITS)
+					   : 0;
 	}
 
 	// Codes a difference to the predicted key. apart: symbol of the difference between the neighboring keys;
@@ -502,7 +530,7 @@ template <typename Coder> class CoefficientSymbols
 		return MAGNITUDE_TABLES[sums_.class_of(near, own, k)][lesser(reach - k, REACH_LEFT - 1)];
 	}
 
-	// Codes the raw bits of large magnitudes, then all signs of a row.
+	// Codes the raw bits of large magnitudes, then all signs of a row, whose other values are zero.
 	bool finish_row(int32_t* values, int32_t reach)
 	{
 		const int CHUNK = MAX_RAW_BITS;
@@ -526,10 +554,8 @@ template <typename Coder> class CoefficientSymbols
 			}
 			signs = coder_.bits(count, signs & ((1u << count) - 1));
 			for (int32_t i = 0; i < count; ++i, signs >>= 1)
-				sizes_[at[i]] = signs & 1 ? -sizes_[at[i]] : sizes_[at[i]];
+				values[at[i]] = signs & 1 ? -sizes_[at[i]] : sizes_[at[i]];
 		}
-		for (int32_t k = 1; k <= reach; ++k)
-			values[k] = sizes_[k];
 		return true;
 	}
 
