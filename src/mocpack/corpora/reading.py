@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
@@ -311,8 +310,7 @@ def _keep(opened: OrderedDict[int, Opened], index: int, one: Opened) -> Opened:
     """Add an opened object, and remove the oldest beyond MAX_OPEN_CLIPS."""
     opened[index] = one
     while len(opened) > MAX_OPEN_CLIPS:
-        with suppress(KeyError):  # another thread removed it first
-            opened.popitem(last=False)
+        opened.popitem(last=False)
     return one
 
 
