@@ -38,6 +38,12 @@ ALLOWED: tuple[Allowed, ...] = (
         "takes more scratch memory than needed; results are the same",
     ),
     Allowed(
+        f"{READER}/pose.cpp",
+        "Number s = dot < 0 ? Number(-1) : Number(1);",
+        "Number s = dot <= 0 ? Number(-1) : Number(1);",
+        "equivalent: quaternions with a product of 0 are too far apart for the series",
+    ),
+    Allowed(
         f"{READER}/hinges.cpp",
         "limited += ((kinds[h] & HAS_LOWEST) > 0) + ((kinds[h] & HAS_HIGHEST) > 0);",
         "limited += ((kinds[h] & HAS_LOWEST) > 1) + ((kinds[h] & HAS_HIGHEST) > 0);",

@@ -457,6 +457,12 @@ def lossless_cases():
     for features in (["roots", "names"], ["scale", "scales"], ["hinges", "rest"]):
         clip = take(features)
         yield Case(f"lossless: a take with {' and '.join(features)}", packed(clip, "lossless"))
+    # predictions use mirrored joints, which names find; the second LeftX counts as LeftX_2
+    names = list(CLIP.skeleton.names)
+    names[1], names[2], names[4] = "LeftX", "LeftX", "RightX_2"
+    skeleton = replace(CLIP.skeleton, names=tuple(names))
+    repeated = replace(CLIP, header=replace(CLIP.header, skeleton=skeleton))
+    yield Case("lossless: a repeated name has a mirrored joint", packed(repeated, "lossless"))
     good = packed(CLIP, "lossless")
     for size in (0, 1, 2, 40, len(dict(chunks(good))[b"DATA"]) - 1):
         cut = changed(b"DATA", lambda p, size=size: p[:size], good)
