@@ -253,9 +253,7 @@ def _clip_facts(motion: _api.Motion) -> dict[str, Any]:
             "max": to_degrees(errors.max_angle),
         },
         "joint_bounds": joint_bound_facts(header, errors),
-        "cut": _truncation_facts(motion, layout) | {"is_playable": is_playable}
-        if motion.is_truncated
-        else None,
+        "cut": _truncation_facts(motion, layout, is_playable) if motion.is_truncated else None,
         "groups": layout.groups,
         "layers": _layer_facts(layers),
         "metadata": dict(header.metadata),
@@ -274,10 +272,13 @@ def _layer_facts(layers: Sequence[Layer]) -> list[dict[str, Any]]:
     ]
 
 
-def _truncation_facts(motion: _api.Motion, layout: PayloadLayout) -> dict[str, Any]:
+def _truncation_facts(
+    motion: _api.Motion, layout: PayloadLayout, is_playable: bool
+) -> dict[str, Any]:
     """Return the bytes and complete layers of a truncated file, and their error."""
     whole = [layer for layer in layout.layers if layer.end <= motion.sizes["payload"]]
     return {
+        "is_playable": is_playable,
         "payload_bytes": motion.sizes["payload"],
         "missing_bytes": motion.missing_bytes,
         "whole_layers": len(whole) if layout.layers else None,

@@ -79,7 +79,7 @@ def output_paths(sources: Sequence[Source], output: str | None, suffix: str) -> 
     if not Path(output).is_dir() and not output.endswith(("/", os.sep)):
         if not several:
             return [output]
-        if Path(output).suffix.lower() in {".mocp", ".mocps", *ROBOT_MOTION_EXTENSIONS}:
+        if Path(output).suffix.lower() in {".mocp", ".mocps", *supported_extensions()}:
             raise UsageError(
                 f"{output} is the name of a file, but the inputs ({len(sources)}) need a folder; "
                 "mocpack scene and mocpack corpus pack write several clips to one file"
