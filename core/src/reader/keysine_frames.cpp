@@ -271,7 +271,7 @@ bool KeysineFrames::write_window(const mocpack_WindowPlan& plan, double step, do
 				 moving = motion_.tree.translated_count, turns = 4 * joints * frames,
 				 places = 3 * moving * frames, width = mocpack_window_width(&plan);
 	FrameArrays arrays = {nullptr, joints, moving, nullptr, nullptr, out, width, width == 4 * joints};
-	if (rows == frames && mocpack_window_is_copy(&plan, step) && !mocpack_keysine_grid_steps(motion_.head))
+	if (rows == frames && mocpack_window_is_copy(&plan, step) && mocpack_keysine_decodes_rows(motion_.head))
 		return run(arrays, false, error);
 	const mocpack_Allocator& allocator = work_.allocator;
 	const size_t size = (turns + places) * sizeof(double) + mocpack_window_scratch_size(&plan, rows);

@@ -46,7 +46,7 @@ struct ReaderCounts
 		frames = m.longest_group + 1;
 		row_bytes = (o.precision == MOCPACK_FLOAT32 ? 4 : 8) * (4 * decoded + 3 * moving);
 		decodes_floats = !SMALL_BUILD && m.codec == KEYSINE && o.precision == MOCPACK_FLOAT32 &&
-						 !mocpack_keysine_grid_steps(m.head);
+						 mocpack_keysine_decodes_rows(m.head);
 		scaled = m.info.scales || m.info.scaled_count;
 		lanes = o.executor
 					? (o.executor->max_concurrency < MAX_TASKS ? o.executor->max_concurrency : MAX_TASKS)

@@ -37,7 +37,7 @@ struct mocpack_Reader
 	size_t memory_size;
 	mocpack_Precision precision;
 	mocpack_Space space;
-	bool decodes_floats; // rows are decoded directly as floats; grid payloads are decoded as doubles
+	bool decodes_floats; // rows are decoded directly as floats, and not as doubles
 	size_t layers;
 	mocpack::Rig rig;
 	size_t decoded_count;		 // joints that the codec decodes, including an added origin

@@ -54,9 +54,10 @@ void store_constants(const Plan& plan, size_t count, const Output& out)
 	}
 }
 
-// Writes `count` frames of one track, given its channels (C, stride), to the output.
-void store_track(const Track& track, const double* values, int32_t stride, int32_t count, Quat* turns,
-				 const Output& out)
+// Writes `count` frames of one track, given its channels (C, stride), to the output. `turns` receives its
+// rotations relative to its reference. above: those of the track above, if it shares its reference.
+void store_track(const Plan& plan, const Track& track, const double* values, int32_t stride, int32_t count,
+				 const Quat* above, Quat* turns, const Output& out)
 {
 	if (track.kind == POSITION_TRACK)
 	{
@@ -69,8 +70,11 @@ void store_track(const Track& track, const double* values, int32_t stride, int32
 	}
 	int32_t column = out.columns.turn(track.joint);
 	track_rotations(track, values, stride, count, turns);
+	if (column < 0)
+		return;
 	for (int32_t t = 0; t < count; ++t)
-		store(out.turn(size_t(t), column), turns[t]);
+		store(out.turn(size_t(t), column),
+			  track.shares_reference ? local_rotation(plan, track, above[t], turns[t]) : turns[t]);
 }
 
 // Frames of a group, counted from its first key pose.
@@ -110,7 +114,8 @@ mocpack_Status decode_grid(const mocpack_KeysineHead& head, size_t index, const 
 		const Track& track = head.plan.tracks[t];
 		const double* curves = group.curves + size_t(track.first_channel) * size_t(group.stride);
 		if (out.columns.is_selected(track))
-			store_track(track, curves + span.first, group.stride, int32_t(span.count()), turns, out);
+			store_track(head.plan, track, curves + span.first, group.stride, int32_t(span.count()), nullptr, turns,
+						out);
 	}
 	store_constants(head.plan, span.count(), out);
 	return MOCPACK_OK;
@@ -133,7 +138,8 @@ struct Synthesis
 	double *sines, *series, *curve;
 	size_t sine_count;
 	int32_t* extents;
-	Quat* turns;
+	Quat* turns; // of one track; of all tracks if some share references
+	size_t turn_stride;
 
 	Synthesis(const mocpack_KeysineHead& head, Arena* arena)
 	{
@@ -146,7 +152,13 @@ struct Synthesis
 		series = arena->allocate<double>(head.plan.channel_count * width);
 		curve = arena->allocate<double>(4 * width);
 		extents = arena->allocate<int32_t>(head.plan.channel_count);
-		turns = arena->allocate<Quat>(width);
+		turn_stride = head.plan.shares_references ? width : 0;
+		turns = arena->allocate<Quat>(width + (head.plan.track_count - 1) * turn_stride);
+	}
+
+	Quat* turns_of(size_t track) const
+	{
+		return turns + track * turn_stride;
 	}
 };
 
@@ -192,7 +204,9 @@ void synthesize(const mocpack_KeysineHead& head, const GroupSymbols& symbols, si
 		for (size_t t = 0; t < track_count; ++t)
 		{
 			const Track& track = plan.tracks[t];
-			bool wanted = out.columns.is_selected(track);
+			// of unselected joints, others may need the rotation
+			bool wanted = out.columns.is_selected(track) ||
+						  (plan.shares_references && track.kind != POSITION_TRACK);
 			if (!wanted && !head.predictor_count)
 				continue;
 			int32_t index = symbols.rows.steps[t * blocks + b];
@@ -212,7 +226,9 @@ void synthesize(const mocpack_KeysineHead& head, const GroupSymbols& symbols, si
 								 s.series + channel * width, s.extents[channel]);
 			}
 			if (wanted)
-				store_track(track, s.curve + first, width, count, s.turns, out.from(done));
+				store_track(plan, track, s.curve + first, width, count,
+							track.shares_reference ? s.turns_of(size_t(track.parent)) : nullptr,
+							s.turns_of(t), out.from(done));
 		}
 		done += size_t(count);
 	}
@@ -328,16 +344,23 @@ void mocpack_keysine_decode_key(const mocpack_KeysineHead* head, const int32_t* 
 								double* translations)
 {
 	Output out = {{*head->plan.skeleton, columns}, rotations, translations};
-	for (size_t t = 0; t < head->plan.track_count; ++t)
+	const Plan& plan = head->plan;
+	double values[4];
+	auto values_of = [&](const Track& track)
 	{
-		const Track& track = head->plan.tracks[t];
-		double values[4] = {};
-		Quat turn;
-		if (!out.columns.is_selected(track))
-			continue;
 		for (int32_t c = 0; c < track.channels; ++c)
 			values[c] = track.key_step * key[track.first_channel + c];
-		store_track(track, values, 1, 1, &turn, out);
+		return values;
+	};
+	for (size_t t = 0; t < plan.track_count; ++t)
+	{
+		const Track& track = plan.tracks[t];
+		Quat above, turn;
+		if (!out.columns.is_selected(track))
+			continue;
+		if (track.shares_reference)
+			track_rotations(plan.tracks[track.parent], values_of(plan.tracks[track.parent]), 1, 1, &above);
+		store_track(plan, track, values_of(track), 1, 1, &above, &turn, out);
 	}
-	store_constants(head->plan, 1, out);
+	store_constants(plan, 1, out);
 }

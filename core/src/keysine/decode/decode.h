@@ -27,7 +27,7 @@ extern "C"
 	// Limits of the format.
 	enum
 	{
-		MOCPACK_KEYSINE_PLAN_COLUMNS = 14,
+		MOCPACK_KEYSINE_PLAN_COLUMNS = 15,
 		MOCPACK_KEYSINE_STEPS = 64,				 // quantizer steps: unit * 2^((8 - index) / 2)
 		MOCPACK_KEYSINE_UNIT_STEP = 8,			 // index of the step that equals the unit
 		MOCPACK_KEYSINE_MAX_BLOCK_FRAMES = 512,	 // frames
@@ -68,7 +68,8 @@ extern "C"
 	// First fields of a head.
 	typedef struct mocpack_KeysineFields
 	{
-		uint32_t mode; // bit 1: grid mode; 2: separate first frame; 4: thorough prediction
+		uint32_t mode; // bit 1: grid mode; 2: separate first frame; 4: thorough prediction of a grid, else
+					   // shared references
 		uint32_t layer_count;
 		uint32_t fine_bits; // constant values are multiples of 2^-bits
 		uint32_t tempo;		// 64 · 0.5 s / length of a group
@@ -92,7 +93,7 @@ extern "C"
 	mocpack_KeysineFields mocpack_keysine_fields(const mocpack_KeysineHead* head);
 	size_t mocpack_keysine_key_frame(const mocpack_KeysineHead* head, size_t key);
 
-	const int32_t* mocpack_keysine_plan(const mocpack_KeysineHead* head);		// the plan (J, 14)
+	const int32_t* mocpack_keysine_plan(const mocpack_KeysineHead* head);		// the plan (J, 15)
 	const int32_t* mocpack_keysine_predictors(const mocpack_KeysineHead* head); // (predictors, 4)
 	const uint8_t* mocpack_keysine_grid_steps(const mocpack_KeysineHead* head); // (tracks); null: no grid
 
@@ -164,7 +165,7 @@ extern "C"
 									const mocpack_KeysineColumns* columns, double* rotations,
 									double* translations);
 
-	/* Encodes a head: plan (J, 14), sizes of all parts, predictors (predictor_count, 4), and shifts of layers
+	/* Encodes a head: plan (J, 15), sizes of all parts, predictors (predictor_count, 4), and shifts of layers
 	 * (layer_count - 1, 2, tracks). In grid mode, also the steps of tracks and the initial scales (channels);
 	 * grid_steps is null otherwise. */
 	size_t mocpack_keysine_head_scratch_size(size_t joints, size_t part_count, size_t predictor_count);

@@ -17,7 +17,8 @@ namespace
 
 const uint32_t MAX_NUMBER = 0x7fffffff; // products fit 64 bits, and numbers a 32-bit size_t
 const size_t MAX_LAYERS = MOCPACK_KEYSINE_MAX_LAYERS;
-const uint32_t GRID_MODE = 1, FIRST_FRAME_MODE = 2, THOROUGH_MODE = 4, FOOT_LOCK_MODE = 8; // bits of the mode
+// bits of the mode; 4 has two meanings
+const uint32_t GRID_MODE = 1, FIRST_FRAME_MODE = 2, THOROUGH_MODE = 4, SHARED_MODE = 4, FOOT_LOCK_MODE = 8;
 
 // Reads the size of the head, including this number and the checksum; 0 if truncated or too large.
 size_t read_size(const uint8_t* src, size_t src_size, size_t* bytes)
@@ -108,15 +109,14 @@ mocpack_Status read_start(const uint8_t* src, size_t src_size, size_t frame_coun
 	h->tempo = int32_t(s.tempo), h->unit = double(s.unit);
 	h->keys_error = s.keys_error;
 	std::memcpy(h->errors, s.errors, sizeof h->errors);
-	h->grid = s.mode & GRID_MODE, h->thorough = s.mode & THOROUGH_MODE;
+	h->grid = s.mode & GRID_MODE, h->thorough = h->grid && s.mode & THOROUGH_MODE;
+	h->shared = !h->grid && s.mode & SHARED_MODE;
 	h->grouping = {frame_count, s.group_count, (s.mode & FIRST_FRAME_MODE) != 0, s.group_frames};
 	h->groups_per_segment = s.groups_per_segment, h->predictor_count = s.predictor_count;
-	uint32_t modes = h->grid ? 7 : 3;
 	// reserved: a foot lock would change poses
 	if (!check_range(fault, "foot lock", s.mode & FOOT_LOCK_MODE ? 1 : 0, 0, 0))
 		return MOCPACK_CORRUPT;
-	if (!check_range(fault, "mode", s.mode, s.mode & modes, s.mode & modes) || !check_fields(*h, fault) ||
-		reader->exhausted())
+	if (!check_fields(*h, fault) || reader->exhausted())
 		return MOCPACK_CORRUPT;
 	h->segment_count =
 		h->grouping.groups ? (h->grouping.groups + h->groups_per_segment - 1) / h->groups_per_segment : 1;
@@ -196,9 +196,12 @@ mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const m
 	h->plan.skeleton = skeleton, h->plan.table = rooms.table, h->plan.unit = h->unit;
 	h->plan.fine = std::ldexp(1.0, -int(h->fine_bits));
 	HeadSymbols<TableReader> symbols(reader);
+	// hinges are relative to the parent
+	if (h->shared && !check_range(fault, "hinges with shared references", double(skeleton->hinge_count), 0, 0))
+		return MOCPACK_CORRUPT;
 	if (!symbols.sizes(rooms.sizes, size_t(h->parts().count())))
 		return MOCPACK_CORRUPT;
-	symbols.plan(rooms.table, *skeleton, h->grid);
+	symbols.plan(rooms.table, *skeleton, h->grid, h->shared);
 	TrackChannels tracks(rooms.table, *skeleton, rooms.first_channels);
 	if (!build_plan(&h->plan, rooms.plan, fault) ||
 		!symbols.predictors(rooms.predictors, h->predictor_count, tracks) ||
@@ -232,7 +235,7 @@ mocpack_KeysineFields mocpack_keysine_fields(const mocpack_KeysineHead* h)
 {
 	mocpack_KeysineFields s = {};
 	s.mode = (h->grid ? GRID_MODE : 0) | (h->grouping.lead ? FIRST_FRAME_MODE : 0) |
-			 (h->thorough ? THOROUGH_MODE : 0);
+			 (h->thorough ? THOROUGH_MODE : 0) | (h->shared ? SHARED_MODE : 0);
 	s.layer_count = uint32_t(h->layer_count), s.fine_bits = h->fine_bits;
 	s.tempo = uint32_t(h->tempo), s.unit = float(h->unit);
 	s.group_count = uint32_t(h->grouping.groups), s.groups_per_segment = uint32_t(h->groups_per_segment);
@@ -266,7 +269,7 @@ size_t mocpack_keysine_encode_head(const mocpack_KeysineFields* start, const moc
 	code_start(symbols, &s);
 	if (s.unit != start->unit || !symbols.sizes(sizes, part_count))
 		return 0;
-	symbols.plan(table, *skeleton, grid_steps != nullptr);
+	symbols.plan(table, *skeleton, grid_steps != nullptr, !grid_steps && s.mode & SHARED_MODE);
 	TrackChannels tracks(table, *skeleton, arena.allocate<int32_t>(7 * joints));
 	Predictor* list = reinterpret_cast<Predictor*>(predictors);
 	if (!symbols.predictors(list, start->predictor_count, tracks) ||

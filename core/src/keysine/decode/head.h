@@ -22,6 +22,7 @@ struct mocpack_KeysineHead
 	const mocpack::keysine::Predictor* predictors; // sorted by channel
 	size_t predictor_count;
 	bool grid, thorough;		   // grid mode, and its prediction
+	bool shared;				   // rotations can share references
 	const uint8_t* grid_steps;	   // (tracks) step index in grid mode
 	const uint8_t* initial_scales; // (channels) expected initial prediction error, see expected_error
 

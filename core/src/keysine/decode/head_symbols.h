@@ -82,11 +82,12 @@ template <typename Coder> class HeadSymbols
 		return true;
 	}
 
-	// Codes the plan (J, PLAN_COLUMNS). Columns that a joint does not use become zero.
-	void plan(int32_t* table, const mocpack_Skeleton& skeleton, bool grid)
+	// Codes the plan (J, PLAN_COLUMNS). Columns that a joint does not use become zero. shared: whether
+	// rotations can share references.
+	void plan(int32_t* table, const mocpack_Skeleton& skeleton, bool grid, bool shared)
 	{
 		int32_t last_turn = 0, last_place = 0, last_step = UNIT_STEP;
-		precision_ = 0, precisions_ = PRECISION_NUMBER + 2 * grid;
+		precision_ = 0, precisions_ = PRECISION_NUMBER + 2 * grid, shared_ = shared;
 		HingeCursor hinges(skeleton);
 		size_t m = 0;
 		for (size_t j = 0; j < skeleton.joint_count; ++j)
@@ -242,6 +243,7 @@ template <typename Coder> class HeadSymbols
 		if (vector)
 			axes(row + BASIS);
 		const bool moves = row[ROTATION_KIND] >= VECTOR_ROTATION;
+		row[SHARES_REFERENCE] = moves && shared_ ? int32_t(coder_.bits(1, uint32_t(row[SHARES_REFERENCE]))) : 0;
 		row[CLAMPED_HINGES] &= (1 << (own.slides + hinges)) - 1;
 		clamped(own, own.slides, hinges, moves, hinge, row + CLAMPED_HINGES);
 		row[ROTATION_KEY_STEP] = key_step(moves, last_step, row[ROTATION_KEY_STEP]);
@@ -288,6 +290,7 @@ template <typename Coder> class HeadSymbols
 	Coder& coder_;
 	int precision_ = 0;	 // of the previous rotation of axes
 	int precisions_ = 0; // first table of precisions
+	bool shared_ = false;
 };
 
 } // namespace keysine

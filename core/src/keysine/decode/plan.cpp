@@ -152,17 +152,21 @@ void fill_carried(const Plan& plan)
 		plan.carrier[j] = -1;
 		copy(plan.still + 7 * j, 4, turn);
 		store(offset, Vec3{0, 0, 0});
-		if (parent < 0 || row[TRANSLATION_KIND] >= MOVING_TRANSLATION)
+		if (parent < 0)
+			continue;
+		const bool carried = carries(plan.table + PLAN_COLUMNS * size_t(parent));
+		if (!carried)
+			multiply(plan.carried_rotation + 4 * parent, turn, turn);
+		if (row[TRANSLATION_KIND] >= MOVING_TRANSLATION)
 			continue;
 		copy(resting_place(plan, j), 3, offset);
 		plan.carrier[j] = parent;
-		if (carries(plan.table + PLAN_COLUMNS * size_t(parent)))
+		if (carried)
 			continue;
 		plan.carrier[j] = plan.carrier[parent];
 		rotate(plan.carried_rotation + 4 * parent, offset, offset);
 		for (int a = 0; a < 3; ++a)
 			offset[a] = plan.carried_offset[3 * parent + a] + offset[a];
-		multiply(plan.carried_rotation + 4 * parent, turn, turn);
 	}
 }
 
@@ -408,6 +412,9 @@ void add_rotation(Plan* plan, size_t j, int32_t parent_track, const JointHinges&
 	const double* inertia = plan->inertia + 9 * j;
 	Track track = {};
 	track.joint = int32_t(j), track.parent = parent_track, track.hinge = -1;
+	track.shares_reference = row[SHARES_REFERENCE] && parent_track >= 0;
+	track.reference = track.shares_reference ? plan->tracks[parent_track].reference : plan->skeleton->parents[j];
+	plan->shares_references = plan->shares_references || track.shares_reference;
 	track.first_channel = int32_t(plan->channel_count);
 	track.family = kind != QUATERNION_ROTATION ? vector_family(plan->descendants[j]) : j ? 3 : 2;
 	track.key_index = row[ROTATION_KEY_STEP];
@@ -460,6 +467,14 @@ double* lay_out(Plan* plan, size_t joints, Arena* arena, int32_t** tracks)
 
 } // namespace
 
+Quat local_rotation(const Plan& plan, const Track& track, Quat above, Quat turn)
+{
+	const int32_t parent = plan.skeleton->parents[track.joint];
+	if (!turns(plan.table + PLAN_COLUMNS * parent))
+		above = multiply(above, load_quat(plan.carried_rotation + 4 * parent));
+	return multiply(conjugate(above), turn);
+}
+
 size_t plan_size(size_t joints)
 {
 	Arena arena(nullptr);
@@ -475,7 +490,7 @@ bool build_plan(Plan* plan, void* memory, mocpack_Fault* fault)
 	Arena arena(memory);
 	int32_t* rotation_track; // of each joint or its nearest ancestor
 	double* work = lay_out(plan, joints, &arena, &rotation_track);
-	plan->track_count = plan->channel_count = 0;
+	plan->track_count = plan->channel_count = 0, plan->shares_references = false;
 	HingeCursor hinges(*plan->skeleton);
 	for (size_t j = 0; j < joints; ++j)
 		plan->hinges[j] = hinges.at(j);

@@ -8,6 +8,7 @@
 #include "common/skeleton.h"
 #include "keysine/decode/decode.h"
 #include "keysine/decode/hinges.h"
+#include "math/quaternion.h"
 
 namespace mocpack
 {
@@ -53,6 +54,7 @@ enum PlanColumn
 	ORIGIN, // three: origin of a moving translation, or the constant one; positions of a constant slider
 	TRANSLATION_KEY_STEP = ORIGIN + 3,
 	CLAMPED_HINGES, // bit i: the joint is clamped to the limits of its hinge i
+	SHARES_REFERENCE, // 1: the rotation is relative to the same joint as the rotation above it
 	PLAN_COLUMNS,
 };
 static_assert(int(PLAN_COLUMNS) == MOCPACK_KEYSINE_PLAN_COLUMNS, "columns of the plan");
@@ -91,6 +93,8 @@ struct Track
 	int32_t parent;	  // rotation track of the nearest ancestor that has one; -1 if none, and for translations
 	int32_t family;	  // class for the statistics: 0..9
 	int32_t hinge;	  // its first hinge in the skeleton, -1 if none
+	int32_t reference; // joint that the rotation is relative to: the parent, or that of the track `parent`
+	bool shares_reference; // with the track `parent`
 	double base[4];	  // mean or rest rotation, or origin
 	double axes[9];	  // rotation vector or translation per unit of each channel, by columns
 	double angles[2]; // of a hinge when its channels are zero
@@ -127,7 +131,8 @@ struct Plan
 	double* still;		  // (J, 7) constant rotations and translations
 	int32_t* descendants; // (J) including the joint itself
 	// Joint k is rigidly attached, through joints that do not rotate, to joint carrier[k] (-1 for none), at
-	// carried_offset[k] and carried_rotation[k] in its frame.
+	// carried_offset[k] in its frame. carried_rotation[k] is the constant rotation from the joint that rotates
+	// above it, whether attached or not.
 	int32_t* carrier;		  // (J)
 	double* carried_offset;	  // (J, 3)
 	double* carried_rotation; // (J, 4)
@@ -138,6 +143,7 @@ struct Plan
 	Track* tracks;
 	size_t track_count;
 	size_t channel_count;
+	bool shares_references; // of any track
 };
 
 // How a clip is divided into groups with a key pose at both ends: evenly, after an optional separate first
@@ -218,6 +224,10 @@ inline bool check_range(mocpack_Fault* fault, const char* field, double value, d
 {
 	return check_range(fault, nullptr, 0, field, value, low, high);
 }
+
+// Returns the local rotation of a track that shares its reference, given its own rotation and that of the
+// track above, relative to that reference.
+Quat local_rotation(const Plan& plan, const Track& track, Quat above, Quat turn);
 
 // Returns the bytes of a plan's arrays.
 size_t plan_size(size_t joints);

@@ -325,6 +325,11 @@ void put_block(const mocpack_KeysineHead& head, const GroupSymbols& symbols, siz
 
 } // namespace
 
+int mocpack_keysine_decodes_rows(const mocpack_KeysineHead* head)
+{
+	return !head->grid && !head->plan.shares_references;
+}
+
 size_t mocpack_keysine_rows_scratch_size(const mocpack_KeysineHead* head)
 {
 	if (!head->grouping.groups)
@@ -341,7 +346,7 @@ mocpack_Status mocpack_keysine_decode_rows(const mocpack_KeysineHead* head, size
 										   const mocpack_KeysineColumns* columns, float* rows, size_t stride,
 										   int rotations_only, mocpack_KeysineSineCache* kept, void* scratch)
 {
-	if (head->grid)
+	if (!mocpack_keysine_decodes_rows(head))
 		return MOCPACK_UNSUPPORTED;
 	Arena arena(scratch);
 	BundleSymbols bundle(*head, &arena);

@@ -112,7 +112,7 @@ Vec3 principal_turn(const double* covariance)
 
 } // namespace
 
-bool AxesChooser::measure(EncodeTask* task, const int32_t* table, size_t frames)
+bool AxesChooser::measure(EncodeTask* task, const int32_t* table, const double* rotations, size_t frames)
 {
 	const size_t joints = task->skeleton.joint_count,
 				 every = std::max<size_t>(1, task->motion.frames / frames),
@@ -149,7 +149,7 @@ bool AxesChooser::measure(EncodeTask* task, const int32_t* table, size_t frames)
 	for (size_t t = 0; t < count; ++t)
 		for (size_t i = 0; i < width; ++i)
 		{
-			const double* q = task->motion.rotations + 4 * (t * every * joints + size_t(vectors[i]));
+			const double* q = rotations + 4 * (t * every * joints + size_t(vectors[i]));
 			store(signals.data() + 3 * (t * width + i),
 				  logarithm(multiply(conjugate(load_quat(means.data() + 4 * i)), load_quat(q))));
 		}

@@ -12,15 +12,15 @@ class AxesChooser
 {
   public:
 	/* Measures covariances of the joints' rotation vectors about their means, by frequency band. Call this
-	 * once for a clip. table (J, 14): the joints with rotation vectors, and their means. Samples at least
-	 * `frames` frames, or all of a shorter clip. */
-	bool measure(EncodeTask* task, const int32_t* table, size_t frames);
+	 * once for a clip. table (J, 15): the joints with rotation vectors, and their means. Samples at least
+	 * `frames` frames, or all of a shorter clip. rotations: (F, J, 4). */
+	bool measure(EncodeTask* task, const int32_t* table, const double* rotations, size_t frames);
 	bool is_measured() const
 	{
 		return band_count_ > 0;
 	}
 
-	/* Writes the axis rotations into the table (J, 14). Tries rotations to the principal axes with
+	/* Writes the axis rotations into the table (J, 15). Tries rotations to the principal axes with
 	 * `precision` bits below a radian, with fewer bits, and no rotation. */
 	bool choose(EncodeTask* task, double unit, double fine, int precision, int32_t* table) const;
 

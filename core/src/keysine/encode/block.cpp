@@ -397,10 +397,8 @@ double BlockCoder::decode_track(const Track& track, int32_t step)
 		return worst;
 	}
 	track_rotations(track, curve_ + 1, stride_, n_, turns_);
-	int32_t parent = plan_.skeleton->parents[track.joint];
 	for (int32_t t = 0; t < n_; ++t)
-		pair_.decoded_rotation[pair_.at(track.joint, t)] =
-			parent < 0 ? turns_[t] : multiply(pair_.decoded_rotation[pair_.at(parent, t)], turns_[t]);
+		pair_.decoded_rotation[pair_.at(track.joint, t)] = world_rotation(pair_, track, turns_[t], t);
 	if (e_.job.settings.excess_penalty > 0 && !extra_bound_count(e_, track))
 		return worst_point(rig_, pair_, track.joint);
 	for (int32_t t = 0; t < n_; ++t)

@@ -46,8 +46,11 @@ bool BoundedEncoder::run(Encoding* best)
 							  bound, &predictors)))
 			return false;
 		encode_transform(&predictors, USUAL_STRICTNESS, int(c_.max_encodes), best);
-		if (!best->found() && predictors.count)
+		if (!best->found() && (predictors.count || statistics_.refers_to_others()))
+		{
+			statistics_.refer_to_parents();
 			encode_transform(nullptr, USUAL_STRICTNESS, int(c_.max_encodes), best);
+		}
 	}
 	const bool failed = !grid_alone && !best->found();
 	Encoding grid;

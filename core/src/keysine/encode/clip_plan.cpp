@@ -176,7 +176,8 @@ bool ClipStatistics::measure(EncodeTask* task)
 	if (!task->take(&turns_, s.joint_count) || !task->take(&places_, s.translated_count) ||
 		!task->take(&hinges_, s.hinge_count))
 		return false;
-	measure_turns(*task);
+	measure_spreads(*task);
+	measure_means(*task);
 	measure_places(*task);
 	double longest_end = 0.03;
 	for (size_t e = 0; e < s.end_count; ++e)
@@ -188,19 +189,37 @@ bool ClipStatistics::measure(EncodeTask* task)
 	return measure_hinges(task);
 }
 
-void ClipStatistics::measure_turns(const EncodeTask& task)
+// Returns the rotations (F, J, 4) whose means and axes are measured.
+const double* ClipStatistics::rotations(const EncodeTask& task) const
+{
+	return relative_.size() ? relative_.data() : task.motion.rotations;
+}
+
+void ClipStatistics::measure_spreads(const EncodeTask& task)
+{
+	const size_t joints = task.skeleton.joint_count;
+	for (size_t j = 0; j < joints; ++j)
+	{
+		const double* first = task.motion.rotations + 4 * j;
+		double spread = 0;
+		for (size_t t = 0; t < task.motion.frames; ++t)
+			for (size_t i = 0; i < 4; ++i)
+				spread = std::max(spread, std::fabs(first[4 * t * joints + i] - first[i]));
+		turns_[j].spread = spread;
+		std::copy(first, first + 4, turns_[j].first);
+	}
+}
+
+void ClipStatistics::measure_means(const EncodeTask& task)
 {
 	const size_t joints = task.skeleton.joint_count, frames = task.motion.frames;
 	for (size_t j = 0; j < joints; ++j)
 	{
-		const double* first = task.motion.rotations + 4 * j;
-		double sum[4] = {}, spread = 0;
+		const double* first = rotations(task) + 4 * j;
+		double sum[4] = {};
 		for (size_t t = 0; t < frames; ++t)
 			for (int i = 0; i < 4; ++i)
-			{
-				const double now = first[4 * t * joints + size_t(i)];
-				sum[i] += now, spread = std::max(spread, std::fabs(now - first[i]));
-			}
+				sum[i] += first[4 * t * joints + size_t(i)];
 		const double length =
 			std::sqrt(sum[0] * sum[0] + sum[1] * sum[1] + sum[2] * sum[2] + sum[3] * sum[3]);
 		const Quat mean = length > 1e-12
@@ -221,9 +240,90 @@ void ClipStatistics::measure_turns(const EncodeTask& task)
 		}
 		// the angle between two rotations is twice that between their quaternions
 		turn.farthest = 2 * std::acos(nearness);
-		turn.spread = spread;
-		std::copy(first, first + 4, turn.first);
 	}
+}
+
+/* Chooses which rotations share the reference of the rotation above, given which joints rotate. They are large
+ * parts of limbs that carry about as much as the part above. Relative to it they would have its error, too, in
+ * a motion without its last layers. The topmost rotations and those below them stay relative to their parents,
+ * because a motion turns in the world. */
+bool ClipStatistics::choose_references(EncodeTask* task, double fine, int32_t* table)
+{
+	const Constants& c = task->constants;
+	const bool bounds_angles = task->joint_bounds.least_angle(task->target.max_angle) > 0;
+	if (!may_share_ || task->target.layers == 1 || task->is_hinged() || bounds_angles ||
+		task->target.effort == MOCPACK_KEYSINE_FAST)
+		return refer(task, table);
+	Plan plan = {};
+	Buffer<uint8_t> memory;
+	plan.skeleton = &task->skeleton, plan.table = table, plan.unit = 1.0, plan.fine = fine;
+	if (!task->take(&memory, plan_size(task->skeleton.joint_count)))
+		return false;
+	if (!build_plan(&plan, memory.data(), nullptr))
+		return task->stop(MOCPACK_CORRUPT);
+	auto inertia_of = [&](const Track& track)
+	{
+		const double* m = plan.inertia + 9 * track.joint;
+		return m[0] + m[4] + m[8];
+	};
+	double largest = 0;
+	for (size_t t = 0; t < plan.track_count; ++t)
+		if (plan.tracks[t].kind != POSITION_TRACK)
+			largest = std::max(largest, inertia_of(plan.tracks[t]));
+	for (size_t t = 0; t < plan.track_count; ++t)
+	{
+		const Track& track = plan.tracks[t];
+		if (track.parent < 0 || plan.tracks[track.parent].parent < 0)
+			continue;
+		const double own = inertia_of(track);
+		table[PLAN_COLUMNS * size_t(track.joint) + SHARES_REFERENCE] =
+			own >= c.sharing_ratio * inertia_of(plan.tracks[track.parent]) && own >= c.sharing_share * largest;
+	}
+	return refer(task, table);
+}
+
+// Measures the means relative to the references of a plan's table (J, 15), if they have changed.
+bool ClipStatistics::refer(EncodeTask* task, const int32_t* table)
+{
+	const mocpack_Skeleton& s = task->skeleton;
+	const size_t joints = s.joint_count;
+	Buffer<int32_t> above, references; // (J) nearest ancestor that rotates, -1 if there is none
+	Buffer<double> world;
+	if (!task->take(&above, joints) || !task->take(&references, joints) || !task->take(&world, 4 * joints))
+		return false;
+	bool are_parents = true;
+	for (size_t j = 0; j < joints; ++j)
+	{
+		const int32_t parent = s.parents[j];
+		const bool rotates =
+			parent >= 0 && table[PLAN_COLUMNS * size_t(parent) + ROTATION_KIND] >= VECTOR_ROTATION;
+		above[j] = parent < 0 || rotates ? parent : above[size_t(parent)];
+		references[j] =
+			table[PLAN_COLUMNS * j + SHARES_REFERENCE] ? references[size_t(above[j])] : parent;
+		are_parents = are_parents && references[j] == parent;
+	}
+	if (references_.size() ? std::equal(references.data(), references.data() + joints, references_.data())
+						   : are_parents)
+		return true;
+	if (!task->copy(&references_, references.data(), joints) ||
+		!task->take(&relative_, 4 * joints * task->motion.frames))
+		return false;
+	for (size_t t = 0; t < task->motion.frames; ++t)
+		for (size_t j = 0; j < joints; ++j)
+		{
+			const size_t at = 4 * (joints * t + j);
+			const int32_t parent = s.parents[j], reference = references[j];
+			Quat own = load_quat(task->motion.rotations + at);
+			const Quat turn = parent < 0 ? own : multiply(load_quat(world.data() + 4 * parent), own);
+			store(world.data() + 4 * j, turn);
+			if (reference != parent)
+				own = reference < 0 ? turn
+									: multiply(conjugate(load_quat(world.data() + 4 * reference)), turn);
+			store(relative_.data() + at, own);
+		}
+	axes_ = AxesChooser();
+	measure_means(*task);
+	return true;
 }
 
 void ClipStatistics::measure_places(const EncodeTask& task)
@@ -350,7 +450,8 @@ bool ClipStatistics::make_plan(EncodeTask* task, double size, int32_t key_step, 
 		}
 	}
 	choose_hinges(*task, plan->unit, fine, table, is_hinged.data());
-	choose_turns(*task, fine, is_hinged.data(), table);
+	if (!choose_turns(task, fine, is_hinged.data(), table))
+		return false;
 	for (size_t j = 0; j < s.joint_count; ++j)
 	{
 		int32_t* row = table + PLAN_COLUMNS * j;
@@ -380,14 +481,13 @@ bool ClipStatistics::measure_axes(EncodeTask* task)
 			turns_[j].farthest > task->constants.max_vector_turn ? QUATERNION_ROTATION : VECTOR_ROTATION;
 		std::copy(turns_[j].mean, turns_[j].mean + 3, row + MEAN);
 	}
-	return axes_.measure(task, table.data(), size_t(task->constants.axes_frames));
+	return axes_.measure(task, table.data(), rotations(*task), size_t(task->constants.axes_frames));
 }
 
 // Chooses the rotation kinds of joints that do not turn about hinges.
-void ClipStatistics::choose_turns(const EncodeTask& task, double fine, const bool* is_hinged,
-								  int32_t* table) const
+bool ClipStatistics::choose_turns(EncodeTask* task, double fine, const bool* is_hinged, int32_t* table)
 {
-	const mocpack_Skeleton& s = task.skeleton;
+	const mocpack_Skeleton& s = task->skeleton;
 	for (size_t j = 0; j < s.joint_count; ++j)
 	{
 		int32_t* row = table + PLAN_COLUMNS * j;
@@ -408,14 +508,23 @@ void ClipStatistics::choose_turns(const EncodeTask& task, double fine, const boo
 			row[ROTATION_KIND] = any(numbers) ? STILL_ROTATION : REST_ROTATION;
 			put(row + MEAN, numbers);
 		}
-		else if (turn.farthest > task.constants.max_vector_turn)
+		else
+			row[ROTATION_KIND] = VECTOR_ROTATION;
+	}
+	if (!choose_references(task, fine, table))
+		return false;
+	for (size_t j = 0; j < s.joint_count; ++j)
+	{
+		int32_t* row = table + PLAN_COLUMNS * j;
+		const Turn& turn = turns_[j];
+		if (is_hinged[j] || row[ROTATION_KIND] != VECTOR_ROTATION)
+			continue;
+		if (turn.farthest > task->constants.max_vector_turn)
 			row[ROTATION_KIND] = QUATERNION_ROTATION;
 		else
-		{
-			row[ROTATION_KIND] = VECTOR_ROTATION;
 			std::copy(turn.mean, turn.mean + 3, row + MEAN);
-		}
 	}
+	return true;
 }
 
 /* Chooses how joints with hinges are coded, and which hinges are clamped to their limits. A joint that leaves

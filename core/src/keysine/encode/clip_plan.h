@@ -32,7 +32,7 @@ struct ClipPlan
 {
 	double unit; // meters; the step with index UNIT_STEP
 	uint32_t fine_bits;
-	Buffer<int32_t> table; // (J, 14)
+	Buffer<int32_t> table; // (J, 15)
 
 	double fine() const;
 };
@@ -50,8 +50,8 @@ class ClipStatistics
 	// Statistics of one rotation, translation or hinge.
 	struct Turn
 	{
-		double first[4], spread; // spread: largest change of a component since the first frame
-		int32_t mean[3];		 // rotation vector, in units of MEAN_GRID
+		double first[4], spread; // local rotation; largest change of a component since the first frame
+		int32_t mean[3];		 // relative to the reference: rotation vector, in units of MEAN_GRID
 		double farthest;		 // largest angle from that mean, radians
 	};
 	struct Place
@@ -66,15 +66,33 @@ class ClipStatistics
 		double unwrapped_lowest, unwrapped_highest;
 	};
 
+	// Returns whether rotations of the last plan share references.
+	bool refers_to_others() const
+	{
+		return relative_.size() > 0;
+	}
+	// Makes later plans without shared references.
+	void refer_to_parents()
+	{
+		may_share_ = false;
+	}
+
   private:
-	void measure_turns(const EncodeTask& task);
+	void measure_spreads(const EncodeTask& task);
+	void measure_means(const EncodeTask& task);
+	bool choose_references(EncodeTask* task, double fine, int32_t* table);
+	bool refer(EncodeTask* task, const int32_t* table);
+	const double* rotations(const EncodeTask& task) const;
 	void measure_places(const EncodeTask& task);
 	bool measure_hinges(EncodeTask* task);
 	bool measure_axes(EncodeTask* task);
 	void choose_hinges(const EncodeTask& task, double unit, double fine, int32_t* table,
 					   bool* is_hinged) const;
-	void choose_turns(const EncodeTask& task, double fine, const bool* is_hinged, int32_t* table) const;
+	bool choose_turns(EncodeTask* task, double fine, const bool* is_hinged, int32_t* table);
 
+	bool may_share_ = true;
+	Buffer<int32_t> references_; // (J) of the measured means and axes
+	Buffer<double> relative_;	 // (F, J, 4) rotations relative to these; empty: all are local
 	Buffer<Turn> turns_;
 	Buffer<Place> places_;
 	Buffer<Hinge> hinges_;

@@ -63,7 +63,7 @@ struct Predictors
 // written.
 struct Draft
 {
-	Buffer<int32_t> table; // (J, 14) with the refined key steps
+	Buffer<int32_t> table; // (J, 15) with the refined key steps
 	Buffer<int32_t> predictors;
 	Buffer<uint8_t> grid_steps, initial_scales; // grid mode only: (tracks), (channels)
 	size_t predictor_count = 0, segment_count = 0;

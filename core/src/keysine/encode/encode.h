@@ -65,7 +65,7 @@ extern "C"
 		const double* angle_prices;	  // squared allowances per squared radian, added to the settings'
 	} mocpack_KeysineJointLimits;
 
-	// A clip to encode. Arrays must outlive the encoder; `table` (J, 14) receives refined key steps.
+	// A clip to encode. Arrays must outlive the encoder; `table` (J, 15) receives refined key steps.
 	typedef struct mocpack_KeysineJob
 	{
 		const mocpack_Skeleton* skeleton;
@@ -97,7 +97,7 @@ extern "C"
 	typedef struct mocpack_KeysineEncoder mocpack_KeysineEncoder;
 
 	/* Computes the means (J, 4) and the channel axes (J, 9), by columns, of joints with rotation vectors in a
-	 * plan's table (J, 14). Leaves those of other joints unchanged. Returns false if a number of the table is
+	 * plan's table (J, 15). Leaves those of other joints unchanged. Returns false if a number of the table is
 	 * out of range, and fills `fault`, which may be null. scratch: mocpack_keysine_axes_scratch(joints)
 	 * bytes. */
 	size_t mocpack_keysine_axes_scratch(size_t joints);

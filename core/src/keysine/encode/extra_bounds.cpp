@@ -122,7 +122,7 @@ void set_extra_bounds(const mocpack_KeysineEncoder& e, const MotionPair& pair, c
 	double most = e.leeway.angle(track.joint);
 	if (most > 0 && track.kind != HINGE_TRACK)
 	{
-		extra_bounds->start = 1.0 / most * turn_between(faithful_world(e.plan, track, pair, t), aim.world);
+		extra_bounds->start = 1.0 / most * turn_between(faithful_world(track, pair, t), aim.world);
 		for (int32_t c = 0; c < track.channels; ++c)
 			extra_bounds->moves[c] = 1.0 / most * aim.turn[c];
 		++extra_bounds;
@@ -199,7 +199,7 @@ double extra_bound_excess(const mocpack_KeysineEncoder& e, const MotionPair& pai
 	const double world = e.job.settings.world_angle;
 	if (most > 0)
 	{
-		Vec3 turn = turn_between(faithful_world(e.plan, track, pair, t), pair.decoded_rotation[at]);
+		Vec3 turn = turn_between(faithful_world(track, pair, t), pair.decoded_rotation[at]);
 		double square = dot(turn, turn) / (most * most);
 		worst = square > worst ? square : worst;
 	}

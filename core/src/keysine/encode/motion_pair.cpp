@@ -17,7 +17,7 @@ void lay_out_motion_pair(MotionPair* pair, Arena* arena, const mocpack_KeysineEn
 	pair->decoded_position = arena->allocate<Vec3>(size);
 	pair->rotation = arena->allocate<Quat>(size);
 	pair->decoded_rotation = arena->allocate<Quat>(size);
-	pair->local = arena->allocate<Quat>(size);
+	pair->source = arena->allocate<Quat>(size);
 	pair->places = arena->allocate<Vec3>(size_t(encoder.rig.first[skeleton.joint_count]) * size_t(count));
 	pair->angles = nullptr, pair->after_turn = pair->after_place = pair->below_parent = nullptr;
 	pair->work = pair->slack = pair->turn_price = nullptr, pair->first_hinged = nullptr;
@@ -72,7 +72,7 @@ void fill_source(MotionPair* pair, const mocpack_KeysineEncoder& encoder, const 
 			Quat local = load_quat(job.rotations + 4 * (frame * s.joint_count + j));
 			Vec3 place = load_vec(translated ? job.translations + 3 * (frame * s.translated_count + m)
 											 : s.offsets + 3 * j);
-			pair->local[at] = local;
+			pair->source[at] = local;
 			pair->position[at] = place;
 			pair->rotation[at] = local;
 			if (parent >= 0)
@@ -83,6 +83,18 @@ void fill_source(MotionPair* pair, const mocpack_KeysineEncoder& encoder, const 
 			}
 		}
 		m += translated;
+	}
+	for (size_t i = 0; i < encoder.plan.track_count; ++i)
+	{
+		const Track& track = encoder.plan.tracks[i];
+		for (int32_t t = 0; t < pair->count && track.shares_reference; ++t)
+		{
+			const size_t at = pair->at(track.joint, t);
+			pair->source[at] = pair->rotation[at];
+			if (track.reference >= 0)
+				pair->source[at] =
+					multiply(conjugate(pair->rotation[pair->at(track.reference, t)]), pair->rotation[at]);
+		}
 	}
 	place_points(encoder.rig, int32_t(s.joint_count), pair);
 	if (!encoder.hinged)

@@ -16,7 +16,7 @@ namespace keysine
 namespace
 {
 
-const uint32_t GRID_MODE = 1, FIRST_FRAME_ALONE_MODE = 2, THOROUGH_MODE = 4;
+const uint32_t GRID_MODE = 1, FIRST_FRAME_ALONE_MODE = 2, THOROUGH_MODE = 4, SHARED_MODE = 4;
 
 // Writes a varint and returns its size in bytes.
 size_t put_varint(size_t value, uint8_t* dst)
@@ -39,6 +39,14 @@ size_t seal_head(const uint8_t* body, size_t body_size, uint8_t* dst)
 	const uint16_t crc = crc16(dst, at + body_size);
 	dst[at + body_size] = uint8_t(crc), dst[at + body_size + 1] = uint8_t(crc >> 8);
 	return at + body_size + 2;
+}
+
+bool shares_references(const Draft& draft)
+{
+	bool shares = false;
+	for (size_t i = SHARES_REFERENCE; i < draft.table.size(); i += PLAN_COLUMNS)
+		shares = shares || draft.table[i];
+	return shares;
 }
 
 } // namespace
@@ -70,7 +78,8 @@ bool write_payload(EncodeTask* task, const Draft& draft, const Bytes* parts, siz
 	const size_t part_count = size_t(order.count());
 	mocpack_KeysineFields fields = {(draft.is_grid ? GRID_MODE : 0) |
 										(draft.groups.first_frame_alone ? FIRST_FRAME_ALONE_MODE : 0) |
-										(draft.is_grid && draft.is_thorough ? THOROUGH_MODE : 0),
+										(draft.is_grid && draft.is_thorough ? THOROUGH_MODE : 0) |
+										(shares_references(draft) ? SHARED_MODE : 0),
 									uint32_t(layers.count),
 									draft.fine_bits,
 									uint32_t(draft.groups.tempo),

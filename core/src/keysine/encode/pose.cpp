@@ -105,11 +105,9 @@ double settle_pose(const mocpack_KeysineEncoder& e, const MotionPair& pair, cons
 			   is_near_hinge = extra_bound_excess(e, pair, track, t, values);
 		return is_near_hinge > own ? is_near_hinge : own;
 	}
-	Quat local;
-	track_rotations(track, values, 1, 1, &local);
-	int32_t parent = e.plan.skeleton->parents[track.joint];
-	pair.decoded_rotation[at] =
-		parent < 0 ? local : multiply(pair.decoded_rotation[pair.at(parent, t)], local);
+	Quat turn;
+	track_rotations(track, values, 1, 1, &turn);
+	pair.decoded_rotation[at] = world_rotation(pair, track, turn, t);
 	double own = worst_point(e.rig, pair, track.joint, t),
 		   is_near_hinge = extra_bound_excess(e, pair, track, t, values);
 	return is_near_hinge > own ? is_near_hinge : own;

@@ -24,6 +24,12 @@ Quat parent_rotation(const Plan& plan, const MotionPair& pair, int32_t joint, in
 	return parent < 0 ? IDENTITY : pair.decoded_rotation[pair.at(parent, t)];
 }
 
+// Returns the decoded world rotation of the joint to which a track is relative.
+Quat reference_rotation(const MotionPair& pair, const Track& track, int32_t t)
+{
+	return track.reference < 0 ? IDENTITY : pair.decoded_rotation[pair.at(track.reference, t)];
+}
+
 // The functions below compute with double, or with lanes of frames.
 double root_of(double a)
 {
@@ -105,7 +111,7 @@ QuatOf<N> compensated(const Rig& rig, const MotionPair& pair, int32_t joint, int
 }
 
 // Sets the channels of a track with three axes, and the rotations by their units, at aim->world. above: world
-// rotation of the parent.
+// rotation of the reference.
 template <typename N>
 void set_vector_channels(const Track& track, const double* inverse_axes, QuatOf<N> above,
 						 TrackTargetOf<N>* aim)
@@ -290,11 +296,16 @@ Vec3 turn_between(Quat from, Quat to)
 	return logarithm(multiply(to, conjugate(from)));
 }
 
-Quat faithful_world(const Plan& plan, const Track& track, const MotionPair& pair, int32_t t)
+Quat world_rotation(const MotionPair& pair, const Track& track, Quat turn, int32_t t)
 {
-	Quat world = parent_rotation(plan, pair, track.joint, t);
+	return track.reference < 0 ? turn : multiply(reference_rotation(pair, track, t), turn);
+}
+
+Quat faithful_world(const Track& track, const MotionPair& pair, int32_t t)
+{
+	Quat world = reference_rotation(pair, track, t);
 	if (track.kind != HINGE_TRACK)
-		return multiply(world, pair.local[pair.at(track.joint, t)]);
+		return multiply(world, pair.source[pair.at(track.joint, t)]);
 	world = multiply(world, load_quat(track.base));
 	for (int32_t c = 0; c < track.channels; ++c)
 		world = multiply(world, hinge_turn(track, c, true_channel(track, pair, c, t)));
@@ -315,10 +326,10 @@ TrackTarget target_rotation(const Plan& plan, const Rig& rig, const Track& track
 	TrackTarget aim;
 	if (track.kind == HINGE_TRACK)
 		return target_hinge(plan, rig, track, pair, t, compensate, leeway);
-	Quat above = parent_rotation(plan, pair, track.joint, t);
+	Quat above = reference_rotation(pair, track, t);
 	const double max_angle = leeway.angle(track.joint);
 	bool looks = leeway.inertia > 0 || max_angle > 0 || pair.first_hinged;
-	Quat faithful = looks ? faithful_world(plan, track, pair, t) : pair.rotation[pair.at(track.joint, t)];
+	Quat faithful = looks ? faithful_world(track, pair, t) : pair.rotation[pair.at(track.joint, t)];
 	bool bounds_local = max_angle > 0 && !(leeway.world_angle > 0);
 	aim.world =
 		!compensate ? bounds_local ? faithful : pair.rotation[pair.at(track.joint, t)]
@@ -338,7 +349,7 @@ TrackTarget target_rotation(const Plan& plan, const Rig& rig, const Track& track
 	}
 	if (track.kind == QUATERNION_TRACK)
 	{
-		Quat q = multiply(conjugate(above), aim.world), like = pair.local[pair.at(track.joint, t)];
+		Quat q = multiply(conjugate(above), aim.world), like = pair.source[pair.at(track.joint, t)];
 		if (q.x * like.x + q.y * like.y + q.z * like.z + q.w * like.w < 0)
 			q = {-q.x, -q.y, -q.z, -q.w};
 		double unit = track.axes[0], scale = 2 * unit;
@@ -355,16 +366,17 @@ TrackTarget target_rotation(const Plan& plan, const Rig& rig, const Track& track
 	return aim;
 }
 
-TrackTargetOf<Lanes> target_free_rotations(const Plan& plan, const Rig& rig, const Track& track,
+TrackTargetOf<Lanes> target_free_rotations(const Rig& rig, const Track& track,
 										   const double* inverse_axes, const MotionPair& pair, int32_t t,
 										   bool compensate, double inertia)
 {
 	TrackTargetOf<Lanes> aim;
-	const int32_t joint = track.joint, parent = plan.skeleton->parents[joint];
-	const LaneQuat above =
-		parent < 0 ? all_lanes<Lanes>(IDENTITY) : pair.load<Lanes>(pair.decoded_rotation, parent, t);
+	const int32_t joint = track.joint;
+	const LaneQuat above = track.reference < 0
+							   ? all_lanes<Lanes>(IDENTITY)
+							   : pair.load<Lanes>(pair.decoded_rotation, track.reference, t);
 	aim.world = compensate ? compensated(rig, pair, joint, t,
-										 multiply(above, pair.load<Lanes>(pair.local, joint, t)), inertia)
+										 multiply(above, pair.load<Lanes>(pair.source, joint, t)), inertia)
 						   : pair.load<Lanes>(pair.rotation, joint, t);
 	set_vector_channels<Lanes>(track, inverse_axes, above, &aim);
 	return aim;

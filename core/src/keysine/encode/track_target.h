@@ -16,7 +16,9 @@ struct MotionPair
 	int32_t count;
 	Vec3 *position, *decoded_position;
 	Quat *rotation, *decoded_rotation;
-	Quat* local;  // (J, count) source, continuous in time: determines the sign of quaternions
+	// (J, count) source, relative to the reference of the joint's rotation, continuous in time: determines the
+	// sign of quaternions
+	Quat* source;
 	Vec3* places; // (points of the rig, count) positions in the source
 	// only with hinges, else null:
 	double* angles;				 // (H, count) source, radians or meters
@@ -84,13 +86,16 @@ TrackTarget target_rotation(const Plan& plan, const Rig& rig, const Track& track
 
 // Returns the same as target_rotation for a track with three axes that only points bound, in frame t and the
 // next ones.
-TrackTargetOf<Lanes> target_free_rotations(const Plan& plan, const Rig& rig, const Track& track,
+TrackTargetOf<Lanes> target_free_rotations(const Rig& rig, const Track& track,
 										   const double* inverse_axes, const MotionPair& pair, int32_t t,
 										   bool compensate, double inertia);
 
 // Returns the world rotation of a rotation track's joint if its own rotation is the source's, given its
 // decoded ancestors.
-Quat faithful_world(const Plan& plan, const Track& track, const MotionPair& pair, int32_t t);
+Quat faithful_world(const Track& track, const MotionPair& pair, int32_t t);
+
+// Returns the decoded world rotation of a track's joint, given its rotation relative to its reference.
+Quat world_rotation(const MotionPair& pair, const Track& track, Quat turn, int32_t t);
 
 // Returns the rotation from one orientation to another, as a world rotation vector.
 Vec3 turn_between(Quat from, Quat to);
