@@ -21,7 +21,8 @@ from keysine_tracks import (
 )
 from mocpack.arrays import I32, U8
 
-GRID, FIRST_FRAME_ALONE, THOROUGH = 1, 2, 4  # bits of the mode
+GRID, FIRST_FRAME_ALONE = 1, 2  # bits of the mode
+THOROUGH = SHARED = 4  # of a grid; of other payloads
 BUNDLE_GROUPS = 4  # groups that one part of a later layer refines, at most
 
 
@@ -74,12 +75,14 @@ class PayloadHead:
     errors: tuple[tuple[int, int], ...] = ()  # largest and mean error of each layer, if several
     shifts: U8 = field(default_factory=_no_shifts)  # (layers - 1, 2, tracks)
     first_frame_alone: bool = False  # the first frame is its own group
+    shared: bool = False  # rotations can share references
     group_frames: int = 0  # of a streamed payload; 0: groups divide the clip evenly
     grid: Grid | None = None
 
     @property
     def mode(self) -> int:
-        return (self.grid.mode if self.grid else 0) | FIRST_FRAME_ALONE * self.first_frame_alone
+        kind = self.grid.mode if self.grid else SHARED * self.shared
+        return kind | FIRST_FRAME_ALONE * self.first_frame_alone
 
     @property
     def lead(self) -> int:

@@ -49,7 +49,8 @@ ROTATION_KIND, TRANSLATION_KIND = 0, 1
 MEAN, BASIS, ORIGIN = slice(2, 5), slice(5, 8), slice(9, 12)
 ROTATION_KEY_STEP, TRANSLATION_KEY_STEP = 8, 12
 HELD = 13  # bit i: the joint's hinge i, slides before turns, is held within its limits
-COLUMNS = 14
+SHARES_REFERENCE = 14  # 1: the rotation has the reference of the rotation above
+COLUMNS = 15
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,6 @@ def track_widths(table: I32, skeleton: Skeleton) -> list[int]:
 
 
 def first_channels(table: I32, skeleton: Skeleton) -> npt.NDArray[np.intp]:
-    """Return for each channel the first one of its track, from the plan (J, 14)."""
+    """Return for each channel the first one of its track, from the plan (J, 15)."""
     widths = track_widths(table, skeleton)
     return np.repeat(np.cumsum([0, *widths])[:-1], widths).astype(np.intp)

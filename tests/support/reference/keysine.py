@@ -204,19 +204,34 @@ def motion(plan: Plan, curves: F64, header: ClipHeader) -> Clip:
     frames = len(curves)
     turns = np.tile(plan.still_rotations, (frames, 1, 1))
     places = np.tile(plan.still_translations, (frames, 1, 1))
-    for track in plan.tracks:
+    relative: dict[int, F64] = {}  # rotations by track, relative to their references
+    for t, track in enumerate(plan.tracks):
         own = curves[:, track.first_channel : track.first_channel + track.channel_count]
         if len(track.limits):
             own = clamp_channels(track, own)
         if track.rotation is None:
             places[:, track.joint] = track.base + own @ track.axes.T
         else:
-            turns[:, track.joint] = _turns(track, own)
+            relative[t] = turns[:, track.joint] = _turns(track, own)
+        if track.shares:
+            above = _parent_rotations(plan, header, track, relative[track.parent])
+            local = rotations.multiply(rotations.conjugate(above), relative[t])
+            turns[:, track.joint] = local
         if np.isfinite(track.free_limits).any():
             pose = places if track.rotation is None else turns
             clamp = clamp_places if track.rotation is None else clamp_turns
             pose[:, track.joint] = clamp(track, header.skeleton, pose[:, track.joint])
     return Clip(header, turns, places[:, list(header.translated_joints)])
+
+
+def _parent_rotations(plan: Plan, header: ClipHeader, track: Track, above: F64) -> F64:
+    """Return the rotations (T, 4) of a joint's parent from those of the track above the joint."""
+    parents, at = header.skeleton.parents, header.skeleton.parents[track.joint]
+    between = rotations.IDENTITY
+    while at != plan.tracks[track.parent].joint:
+        between = rotations.multiply(plan.still_rotations[at], between)
+        at = parents[at]
+    return rotations.multiply(above, between)
 
 
 def _turns(track: Track, own: F64) -> F64:

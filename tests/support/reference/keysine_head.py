@@ -8,7 +8,15 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from keysine_payload import FIRST_FRAME_ALONE, GRID, THOROUGH, Grid, PayloadHead, checksum
+from keysine_payload import (
+    FIRST_FRAME_ALONE,
+    GRID,
+    SHARED,
+    THOROUGH,
+    Grid,
+    PayloadHead,
+    checksum,
+)
 from keysine_tracks import (
     AXES_BITS,
     BASIS,
@@ -18,6 +26,7 @@ from keysine_tracks import (
     ORIGIN,
     ROTATION_KEY_STEP,
     ROTATION_KIND,
+    SHARES_REFERENCE,
     TRANSLATION_KEY_STEP,
     TRANSLATION_KIND,
     Rotation,
@@ -70,6 +79,8 @@ def read_head(read: Read, header: ClipHeader) -> tuple[PayloadHead, Plan]:
     symbols = open_head(data)
     fields = symbols.fields(len(data))
     symbols.check(fields, header.frame_count)
+    if fields.shared and header.skeleton.hinges is not None:
+        raise CorruptionError("keysine head: a skeleton with hinges has shared references")
     fields = replace(fields, sizes=tuple(symbols.sizes(len(fields.part_order))))
     predictor_count = symbols.predictor_count
     table = symbols.table(header)
@@ -126,6 +137,7 @@ class HeadSymbols:
             layer_count=layers,
             errors=errors,
             first_frame_alone=bool(mode & FIRST_FRAME_ALONE),
+            shared=mode & (GRID | SHARED) == SHARED,
             group_frames=group_frames,
             grid=Grid(bool(mode & THOROUGH)) if mode & GRID else None,
         )
@@ -134,9 +146,7 @@ class HeadSymbols:
         """Raise an error for fields out of range."""
         alone, on_grid = head.first_frame_alone, head.grid is not None
         streamed = head.group_frames > 0
-        allowed = 7 if on_grid else 3
         _check("foot lock", self.mode >> 3, 0, 0)
-        _check("mode", self.mode, self.mode & allowed, self.mode & allowed)
         _check("unit", head.unit, 2.0**-149, 1e6)
         _check("tempo", head.tempo, 1, 255)
         _check("fine bits", head.fine_bits, 0, 60)
@@ -170,7 +180,7 @@ class HeadSymbols:
         return found
 
     def table(self, header: ClipHeader) -> I32:
-        """Read the plan (J, 14)."""
+        """Read the plan (J, 15)."""
         table = np.zeros((len(header.skeleton), COLUMNS), np.int32)
         turn = place = precision = 0
         step = 8
@@ -187,6 +197,8 @@ class HeadSymbols:
                 row[MEAN] = self._numbers(MEAN_NUMBER, turns if kind == Rotation.HINGE else 3)
             if kind == Rotation.VECTOR:
                 row[BASIS], precision = self._axes(precision)
+            if kind >= Rotation.VECTOR and self.mode & (GRID | SHARED) == SHARED:
+                row[SHARES_REFERENCE] = self._coder.bits(1)
             if kind >= Rotation.VECTOR:
                 along = kind == Rotation.HINGE
                 row[HELD] |= self._limit_flags(own.turn_limits, narrow=not along) << slides

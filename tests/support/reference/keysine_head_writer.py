@@ -21,6 +21,7 @@ from keysine_tracks import (
     ORIGIN,
     ROTATION_KEY_STEP,
     ROTATION_KIND,
+    SHARES_REFERENCE,
     TRANSLATION_KEY_STEP,
     TRANSLATION_KIND,
     UNIT_STEP,
@@ -66,7 +67,7 @@ def write_head(head: PayloadHead, header: ClipHeader, parts: Sequence[bytes]) ->
     writer = HeadWriter()
     writer.fields(head)
     writer.sizes([len(part) for part in parts])
-    writer.table(head.table, header, on_grid=head.grid is not None)
+    writer.table(head.table, header, on_grid=head.grid is not None, shared=head.shared)
     firsts = first_channels(head.table, header.skeleton).tolist()
     writer.predictors(head.predictors, firsts)
     writer.shifts(head.shifts)
@@ -122,8 +123,8 @@ class HeadWriter:
             self._rest(symbol, size)
             before = symbol
 
-    def table(self, table: I32, header: ClipHeader, *, on_grid: bool) -> None:
-        """Write the plan (J, 14)."""
+    def table(self, table: I32, header: ClipHeader, *, on_grid: bool, shared: bool = False) -> None:
+        """Write the plan (J, 15)."""
         turn = place = precision = 0
         step = UNIT_STEP
         hinges = hinges_of(header.skeleton)
@@ -139,6 +140,8 @@ class HeadWriter:
                 self._numbers(MEAN_NUMBER, row[MEAN][: turns if kind == Rotation.HINGE else 3])
             if kind == Rotation.VECTOR:
                 precision = self._axes(row[BASIS], precision, on_grid=on_grid)
+            if kind >= Rotation.VECTOR and shared:
+                self._coder.bits(1, row[SHARES_REFERENCE])
             if kind >= Rotation.VECTOR:
                 narrow = kind != Rotation.HINGE
                 self._limit_flags(row[HELD] >> slides, own.turn_limits, narrow=narrow)

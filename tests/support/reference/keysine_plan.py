@@ -18,6 +18,7 @@ from keysine_tracks import (
     ORIGIN_GRID,
     ROTATION_KEY_STEP,
     ROTATION_KIND,
+    SHARES_REFERENCE,
     STEPS,
     TRANSLATION_KEY_STEP,
     TRANSLATION_KIND,
@@ -50,6 +51,9 @@ class Track:
     first_channel, channel_count : int
     parent : int
         Index of the nearest ancestor's rotation track, -1 if there is none.
+    shares : bool
+        Whether its rotation is relative to the same joint as that of `parent`, and not to the
+        joint's own parent.
     family : int
         What it is, for the models: 0 to 9.
     base : array, shape (4,) or (3,)
@@ -85,6 +89,7 @@ class Track:
     limits: F64 = field(default_factory=lambda: np.zeros((0, 2)))
     turns: F64 = field(default_factory=lambda: np.zeros(0))
     free_limits: F64 = field(default_factory=lambda: np.zeros((0, 2)))
+    shares: bool = False
 
 
 @dataclass(frozen=True)
@@ -104,7 +109,7 @@ def step_size(unit: float, index: int) -> float:
 
 
 def build_plan(table: I32, header: ClipHeader, unit: float, fine: float) -> Plan:
-    """Return the tracks that the plan (J, 14) describes.
+    """Return the tracks that the plan (J, 15) describes.
 
     Parameters
     ----------
@@ -183,6 +188,7 @@ def build_plan(table: I32, header: ClipHeader, unit: float, fine: float) -> Plan
                 Track(
                     *(j, kind, channels, width, above[parent], family, base, axes, size, index),
                     *(angles, limits, full_turns, free_limits),
+                    shares=bool(row[SHARES_REFERENCE]) and above[parent] >= 0,
                 )
             )
             above[j] = len(tracks) - 1
