@@ -85,7 +85,7 @@ MOCPACK_NOINLINE inline Fields fields_of(const Chunk& chunk, const char* name, m
 	return Fields(name, chunk.body, size_t(chunk.size), chunk.offset, error);
 }
 
-inline bool no_memory(mocpack_Error* error, const char* what)
+MOCPACK_NOINLINE inline bool no_memory(mocpack_Error* error, const char* what)
 {
 	ErrorMessage(error, MOCPACK_NO_MEMORY)
 		<< what << " need more memory than the limit allows or the system has";

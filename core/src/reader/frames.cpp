@@ -156,7 +156,7 @@ mocpack_Status read_keys(mocpack_Reader* r, uint64_t first, uint64_t stop, const
 			return error->status;
 		if (!finish_rows(*r, *lane, key_of(m, *lane, k), 0, lane->row))
 			return ErrorMessage(error, MOCPACK_CORRUPT, m.part_offsets[m.parts().segment(0, lane->segment)])
-				   << "key pose " << key << " contains invalid rotations or translations";
+				   << "key pose " << key << ": invalid rotations or translations";
 		writer.write(r->row_of<Number>(lane->row, 0), r->scales_at(m.key_frame(k)), lane, key - first);
 		if (key > first)
 			align_quaternion_signs<Number>(poses, r->rig.written_count, key - first, key - first + 1);

@@ -155,10 +155,7 @@ bool decode_keysine_group(const mocpack_Reader& r, Lane* lane, size_t group, voi
 		return false;
 	if (finish_rows(r, *lane, key_of(m, *lane, key), frames, rows))
 		return true;
-	ErrorMessage(error, MOCPACK_CORRUPT, m.part_offsets[m.layout.group_count ? m.parts().group(0, group) : 0])
-		<< "keysine group " << uint64_t(group) << ", from frame " << uint64_t(m.key_frame(group))
-		<< ", contains invalid rotations or translations";
-	return false;
+	return fail_group(m, group, MOCPACK_CORRUPT, ": invalid rotations or translations", error);
 }
 
 bool holds(const Slot& slot, uint64_t frame)
@@ -180,7 +177,7 @@ bool decode_group(const mocpack_Reader& r, Lane* lane, size_t group, void* rows,
 		return true;
 	ErrorMessage(error, MOCPACK_CORRUPT, m.raw.rows_offset)
 		<< "frames " << uint64_t(first) << " to " << uint64_t(stop)
-		<< " contain invalid rotations or translations";
+		<< ": invalid rotations or translations";
 	return false;
 }
 

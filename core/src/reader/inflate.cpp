@@ -86,14 +86,14 @@ class Inflater
 			else if (kind == 2)
 				dynamic();
 			else
-				message_ = "a block of an unknown kind";
+				message_ = "invalid block type";
 		}
 		if (message_)
 			return {MOCPACK_CORRUPT, size_, message_};
 		if (ended_)
-			return {MOCPACK_TRUNCATED, size_, "the deflate stream is unfinished"};
+			return {MOCPACK_TRUNCATED, size_, "deflate stream is truncated"};
 		if (at_ < end_)
-			return {MOCPACK_CORRUPT, size_, "bytes follow the deflate stream"};
+			return {MOCPACK_CORRUPT, size_, "bytes after the deflate stream"};
 		return {MOCPACK_OK, size_, nullptr};
 	}
 
@@ -148,7 +148,7 @@ class Inflater
 	{
 		if (size_ == most_)
 		{
-			message_ = "it inflates beyond its limit";
+			message_ = "inflated size exceeds its limit";
 			return false;
 		}
 		if (dst_)
@@ -164,7 +164,7 @@ class Inflater
 		if (ended_)
 			return;
 		if (size != (~other & 0xffff))
-			message_ = "a stored block whose length contradicts itself";
+			message_ = "invalid stored block length";
 		for (; size && !message_; --size)
 		{
 			if (at_ == end_)
@@ -197,7 +197,7 @@ class Inflater
 		int length_count = int(bits(4)) + 4;
 		uint8_t lengths[LITERALS + DISTANCES + 2] = {};
 		if (!ended_ && (literal_count > 286 || distance_count > DISTANCES))
-			message_ = "more codes than there are symbols";
+			message_ = "too many code lengths";
 		if (ended_ || message_)
 			return;
 		for (int i = 0; i < length_count; ++i)
@@ -207,16 +207,16 @@ class Inflater
 			return;
 		if (!literals.build(lengths, LENGTH_CODES) || (literals.left && !literals.empty()))
 		{
-			message_ = "code lengths whose own code is not whole";
+			message_ = "invalid code length set";
 			return;
 		}
 		if (!read_lengths(literals, lengths, literal_count + distance_count))
 			return;
 		if (!lengths[256])
-			message_ = "a block without an end";
+			message_ = "missing end-of-block code";
 		else if (!literals.build(lengths, literal_count) || !literals.whole() ||
 				 !distances.build(lengths + literal_count, distance_count) || !distances.whole())
-			message_ = "a code that is not whole";
+			message_ = "incomplete code";
 		else
 			codes(literals, distances);
 	}
@@ -237,7 +237,7 @@ class Inflater
 			}
 			if (s == 16 && !i)
 			{
-				message_ = "a length repeated before there is one";
+				message_ = "invalid code length repeat";
 				return false;
 			}
 			uint8_t value = s == 16 ? found[i - 1] : 0;
@@ -246,7 +246,7 @@ class Inflater
 				return false;
 			if (i + repeats > count)
 			{
-				message_ = "more lengths than there are codes";
+				message_ = "too many code length repeats";
 				return false;
 			}
 			while (repeats--)
@@ -260,7 +260,7 @@ class Inflater
 	bool reject()
 	{
 		if (!ended_)
-			message_ = "bits that are no code";
+			message_ = "invalid code";
 		return false;
 	}
 
@@ -290,7 +290,7 @@ class Inflater
 			s -= 257;
 			if (s >= 29)
 			{
-				message_ = "bits that are no length";
+				message_ = "invalid length code";
 				return;
 			}
 			size_t length = LENGTH_BASES[s] + bits(s < 8 || s == 28 ? 0 : (s - 4) / 4);
@@ -312,7 +312,7 @@ class Inflater
 		// as in zlib, distances are limited to the window, which includes the end of the dictionary
 		if (way > size_ + known_ || way > MAX_DISTANCE)
 		{
-			message_ = "a distance that reaches before the start";
+			message_ = "invalid distance";
 			return;
 		}
 		for (; length && !message_; --length)

@@ -107,6 +107,14 @@ size_t find_ranges(const mocpack_Motion& m, size_t first, size_t last, size_t ma
 	return count;
 }
 
+bool fail_group(const mocpack_Motion& m, size_t group, mocpack_Status status, const char* reason,
+				mocpack_Error* error)
+{
+	ErrorMessage(error, status, m.part_offsets[m.layout.group_count ? m.parts().group(0, group) : 0])
+		<< "keysine group " << uint64_t(group) << ", from frame " << uint64_t(m.key_frame(group)) << reason;
+	return false;
+}
+
 bool decode_group_frames(const mocpack_Motion& m, GroupLane* lane, size_t group, size_t first, size_t stop,
 						 size_t max_layers, const FrameArrays& out, mocpack_Error* error)
 {
@@ -124,11 +132,8 @@ bool decode_group_frames(const mocpack_Motion& m, GroupLane* lane, size_t group,
 			: mocpack_keysine_decode_span(m.head, group, first, stop, keys, layers.bytes, layers.sizes,
 										  layers.count, out.columns, out.rotations, out.translations,
 										  &lane->sines, lane->scratch);
-	if (status != MOCPACK_OK)
-		ErrorMessage(error, status, m.part_offsets[m.parts().group(0, group)])
-			<< "keysine group " << uint64_t(group) << ", from frame " << uint64_t(m.key_frame(group))
-			<< (status == MOCPACK_TRUNCATED ? ", ends too early" : ", is corrupt");
-	return status == MOCPACK_OK;
+	return status == MOCPACK_OK ||
+		   fail_group(m, group, status, status == MOCPACK_TRUNCATED ? ", ends too early" : ", is corrupt", error);
 }
 
 void decode_key(const mocpack_Motion& m, const int32_t* key, const FrameArrays& out)

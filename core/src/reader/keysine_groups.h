@@ -60,6 +60,10 @@ inline const int32_t* key_of(const mocpack_Motion& motion, const GroupLane& lane
 size_t find_ranges(const mocpack_Motion& motion, size_t first, size_t last, size_t max_layers, bool with_keys,
 				   mocpack_Range* ranges);
 
+// Reports what is wrong with a group. Returns false, for callers to return.
+bool fail_group(const mocpack_Motion& motion, size_t group, mocpack_Status status, const char* reason,
+				mocpack_Error* error);
+
 // Decodes frames first … stop - 1 of a group, counted from its first key pose.
 bool decode_group_frames(const mocpack_Motion& motion, GroupLane* lane, size_t group, size_t first,
 						 size_t stop, size_t max_layers, const FrameArrays& out, mocpack_Error* error);

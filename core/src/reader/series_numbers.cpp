@@ -95,7 +95,7 @@ struct Model
 
 bool fail_no_memory(Fields* in)
 {
-	in->fail(MOCPACK_NO_MEMORY) << ": the numbers need more memory than the limit allows";
+	in->fail(MOCPACK_NO_MEMORY) << ": needs more memory than the limit allows";
 	return false;
 }
 

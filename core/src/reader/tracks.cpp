@@ -121,7 +121,7 @@ struct TrackReader
 		void* buffer = file.bytes.all ? nullptr : memory.allocate(track.chunk_size + 1);
 		if (!file.bytes.all && !buffer)
 		{
-			in.fail(MOCPACK_NO_MEMORY) << ": the track needs more memory than the limit allows";
+			in.fail(MOCPACK_NO_MEMORY) << ": needs more memory than the limit allows";
 			return;
 		}
 		const uint8_t* body = file.bytes.view(offset, track.chunk_size, buffer, error);
@@ -180,7 +180,7 @@ struct TrackReader
 		const uint8_t* bytes = in.raw(size);
 		double* found = out ? out : memory.allocate_array<double>(uint64_t(count()) + 1);
 		if (in.good() && !found)
-			in.fail(MOCPACK_NO_MEMORY) << ": the times need more memory than the limit allows";
+			in.fail(MOCPACK_NO_MEMORY) << ": needs more memory than the limit allows";
 		if (!in.good())
 			return;
 		Fields part = in.part(bytes, size_t(size));

@@ -197,7 +197,7 @@ mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const m
 	h->plan.fine = std::ldexp(1.0, -int(h->fine_bits));
 	HeadSymbols<TableReader> symbols(reader);
 	// hinges are relative to the parent
-	if (h->shared && !check_range(fault, "hinges with shared references", double(skeleton->hinge_count), 0, 0))
+	if (h->shared && !check_range(fault, "hinges", double(skeleton->hinge_count), 0, 0))
 		return MOCPACK_CORRUPT;
 	if (!symbols.sizes(rooms.sizes, size_t(h->parts().count())))
 		return MOCPACK_CORRUPT;
