@@ -95,7 +95,7 @@ FROZEN = {
     "keysine:effort=fast": [""],
     "keysine:effort=best": [""],
     "keysine:mean_error=1mm": [""],
-    "keysine:layers=3": [""],
+    "keysine:layers=3": ["", "jump"],
     "keysine:layers=3,group_seconds=0.1": [""],
     "keysine:max_error=5mm": ["jump"],
     "keysine:max_error=10mm,group_seconds=0.1": [""],

@@ -117,8 +117,8 @@ mocpack_Status decode_grid(const mocpack_KeysineHead& head, size_t index, const 
 		const Track& track = head.plan.tracks[t];
 		const double* curves = group.curves + size_t(track.first_channel) * size_t(group.stride);
 		if (out.columns.is_selected(track))
-			store_track(head.plan, track, curves + span.first, group.stride, int32_t(span.count()), nullptr, turns,
-						out);
+			store_track(head.plan, track, curves + span.first, group.stride, int32_t(span.count()), nullptr,
+						turns, out);
 	}
 	store_constants(head.plan, span.count(), out);
 	return MOCPACK_OK;
@@ -208,8 +208,8 @@ void synthesize(const mocpack_KeysineHead& head, const GroupSymbols& symbols, si
 		{
 			const Track& track = plan.tracks[t];
 			// of unselected joints, others may need the rotation
-			bool wanted = out.columns.is_selected(track) ||
-						  (plan.shares_references && track.kind != POSITION_TRACK);
+			bool wanted =
+				out.columns.is_selected(track) || (plan.shares_references && track.kind != POSITION_TRACK);
 			if (!wanted && !head.predictor_count)
 				continue;
 			int32_t index = symbols.rows.steps[t * blocks + b];

@@ -243,7 +243,8 @@ template <typename Coder> class HeadSymbols
 		if (vector)
 			axes(row + BASIS);
 		const bool moves = row[ROTATION_KIND] >= VECTOR_ROTATION;
-		row[SHARES_REFERENCE] = moves && shared_ ? int32_t(coder_.bits(1, uint32_t(row[SHARES_REFERENCE]))) : 0;
+		row[SHARES_REFERENCE] =
+			moves && shared_ ? int32_t(coder_.bits(1, uint32_t(row[SHARES_REFERENCE]))) : 0;
 		row[CLAMPED_HINGES] &= (1 << (own.slides + hinges)) - 1;
 		clamped(own, own.slides, hinges, moves, hinge, row + CLAMPED_HINGES);
 		row[ROTATION_KEY_STEP] = key_step(moves, last_step, row[ROTATION_KEY_STEP]);

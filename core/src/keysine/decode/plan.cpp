@@ -413,7 +413,8 @@ void add_rotation(Plan* plan, size_t j, int32_t parent_track, const JointHinges&
 	Track track = {};
 	track.joint = int32_t(j), track.parent = parent_track, track.hinge = -1;
 	track.shares_reference = row[SHARES_REFERENCE] && parent_track >= 0;
-	track.reference = track.shares_reference ? plan->tracks[parent_track].reference : plan->skeleton->parents[j];
+	track.reference =
+		track.shares_reference ? plan->tracks[parent_track].reference : plan->skeleton->parents[j];
 	plan->shares_references = plan->shares_references || track.shares_reference;
 	track.first_channel = int32_t(plan->channel_count);
 	track.family = kind != QUATERNION_ROTATION ? vector_family(plan->descendants[j]) : j ? 3 : 2;

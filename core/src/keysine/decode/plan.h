@@ -53,7 +53,7 @@ enum PlanColumn
 	ROTATION_KEY_STEP = BASIS + 3,
 	ORIGIN, // three: origin of a moving translation, or the constant one; positions of a constant slider
 	TRANSLATION_KEY_STEP = ORIGIN + 3,
-	CLAMPED_HINGES, // bit i: the joint is clamped to the limits of its hinge i
+	CLAMPED_HINGES,	  // bit i: the joint is clamped to the limits of its hinge i
 	SHARES_REFERENCE, // 1: the rotation is relative to the same joint as the rotation above it
 	PLAN_COLUMNS,
 };
@@ -90,15 +90,15 @@ struct Track
 	int32_t kind;
 	int32_t channels;
 	int32_t first_channel;
-	int32_t parent;	  // rotation track of the nearest ancestor that has one; -1 if none, and for translations
-	int32_t family;	  // class for the statistics: 0..9
-	int32_t hinge;	  // its first hinge in the skeleton, -1 if none
+	int32_t parent; // rotation track of the nearest ancestor that has one; -1 if none, and for translations
+	int32_t family; // class for the statistics: 0..9
+	int32_t hinge;	// its first hinge in the skeleton, -1 if none
 	int32_t reference; // joint that the rotation is relative to: the parent, or that of the track `parent`
 	bool shares_reference; // with the track `parent`
-	double base[4];	  // mean or rest rotation, or origin
-	double axes[9];	  // rotation vector or translation per unit of each channel, by columns
-	double angles[2]; // of a hinge when its channels are zero
-	int32_t key_index; // index of the key step
+	double base[4];		   // mean or rest rotation, or origin
+	double axes[9];		   // rotation vector or translation per unit of each channel, by columns
+	double angles[2];	   // of a hinge when its channels are zero
+	int32_t key_index;	   // index of the key step
 	double key_step;
 	ChannelLimits limits[MAX_SLIDES]; // of a hinge's channels
 	// For a freely moving joint: its hinges, and bits of the hinges whose limits clamp it.
@@ -131,8 +131,8 @@ struct Plan
 	double* still;		  // (J, 7) constant rotations and translations
 	int32_t* descendants; // (J) including the joint itself
 	// Joint k is rigidly attached, through joints that do not rotate, to joint carrier[k] (-1 for none), at
-	// carried_offset[k] in its frame. carried_rotation[k] is the constant rotation from the joint that rotates
-	// above it, whether attached or not.
+	// carried_offset[k] in its frame. carried_rotation[k] is the constant rotation from the joint that
+	// rotates above it, whether attached or not.
 	int32_t* carrier;		  // (J)
 	double* carried_offset;	  // (J, 3)
 	double* carried_rotation; // (J, 4)

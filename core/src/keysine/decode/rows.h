@@ -10,8 +10,8 @@ extern "C"
 	/* Decodes frames first … stop - 1 of a group, counted from its first key pose, into rows of `stride`
 	 * floats: 4 per joint for rotations, then, unless `rotations_only`, 3 per translated joint. With columns,
 	 * only selected joints. Uses single precision where that is accurate enough: rows equal those of
-	 * mocpack_keysine_decode_group to a few units in the last place. decodes_rows: grids and shared references
-	 * are MOCPACK_UNSUPPORTED here.
+	 * mocpack_keysine_decode_group to a few units in the last place. decodes_rows: grids and shared
+	 * references are MOCPACK_UNSUPPORTED here.
 	 *
 	 * `kept` describes the sine tables in the scratch from an earlier group of the same head; initialize it
 	 * with zeros. */

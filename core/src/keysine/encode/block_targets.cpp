@@ -110,8 +110,7 @@ void BlockCoder::prepare_rotation(const Track& track, int32_t t, Target target)
 void BlockCoder::prepare_free_rotations(const Track& track, int32_t t, Target target)
 {
 	put_points(track, t,
-			   target_free_rotations(rig_, track, inverse_axes(track), pair_, t,
-									 target != Target::SOURCE,
+			   target_free_rotations(rig_, track, inverse_axes(track), pair_, t, target != Target::SOURCE,
 									 target == Target::NEAREST ? 0.0 : e_.leeway.inertia));
 }
 

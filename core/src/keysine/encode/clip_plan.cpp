@@ -243,10 +243,10 @@ void ClipStatistics::measure_means(const EncodeTask& task)
 	}
 }
 
-/* Chooses which rotations share the reference of the rotation above, given which joints rotate. They are large
- * parts of limbs that carry about as much as the part above. Relative to it they would have its error, too, in
- * a motion without its last layers. The topmost rotations and those below them stay relative to their parents,
- * because a motion turns in the world. */
+/* Chooses which rotations share the reference of the rotation above, given which joints rotate. They are
+ * large parts of limbs that carry about as much as the part above. Relative to it they would have its error,
+ * too, in a motion without its last layers. The topmost rotations and those below them stay relative to their
+ * parents, because a motion turns in the world. */
 bool ClipStatistics::choose_references(EncodeTask* task, double fine, int32_t* table)
 {
 	const Constants& c = task->constants;
@@ -277,7 +277,8 @@ bool ClipStatistics::choose_references(EncodeTask* task, double fine, int32_t* t
 			continue;
 		const double own = inertia_of(track);
 		table[PLAN_COLUMNS * size_t(track.joint) + SHARES_REFERENCE] =
-			own >= c.sharing_ratio * inertia_of(plan.tracks[track.parent]) && own >= c.sharing_share * largest;
+			own >= c.sharing_ratio * inertia_of(plan.tracks[track.parent]) &&
+			own >= c.sharing_share * largest;
 	}
 	return refer(task, table);
 }
@@ -298,8 +299,7 @@ bool ClipStatistics::refer(EncodeTask* task, const int32_t* table)
 		const bool rotates =
 			parent >= 0 && table[PLAN_COLUMNS * size_t(parent) + ROTATION_KIND] >= VECTOR_ROTATION;
 		above[j] = parent < 0 || rotates ? parent : above[size_t(parent)];
-		references[j] =
-			table[PLAN_COLUMNS * j + SHARES_REFERENCE] ? references[size_t(above[j])] : parent;
+		references[j] = table[PLAN_COLUMNS * j + SHARES_REFERENCE] ? references[size_t(above[j])] : parent;
 		are_parents = are_parents && references[j] == parent;
 	}
 	if (references_.size() ? std::equal(references.data(), references.data() + joints, references_.data())
@@ -317,8 +317,8 @@ bool ClipStatistics::refer(EncodeTask* task, const int32_t* table)
 			const Quat turn = parent < 0 ? own : multiply(load_quat(world.data() + 4 * parent), own);
 			store(world.data() + 4 * j, turn);
 			if (reference != parent)
-				own = reference < 0 ? turn
-									: multiply(conjugate(load_quat(world.data() + 4 * reference)), turn);
+				own =
+					reference < 0 ? turn : multiply(conjugate(load_quat(world.data() + 4 * reference)), turn);
 			store(relative_.data() + at, own);
 		}
 	axes_ = AxesChooser();

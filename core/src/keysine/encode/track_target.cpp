@@ -366,15 +366,13 @@ TrackTarget target_rotation(const Plan& plan, const Rig& rig, const Track& track
 	return aim;
 }
 
-TrackTargetOf<Lanes> target_free_rotations(const Rig& rig, const Track& track,
-										   const double* inverse_axes, const MotionPair& pair, int32_t t,
-										   bool compensate, double inertia)
+TrackTargetOf<Lanes> target_free_rotations(const Rig& rig, const Track& track, const double* inverse_axes,
+										   const MotionPair& pair, int32_t t, bool compensate, double inertia)
 {
 	TrackTargetOf<Lanes> aim;
 	const int32_t joint = track.joint;
-	const LaneQuat above = track.reference < 0
-							   ? all_lanes<Lanes>(IDENTITY)
-							   : pair.load<Lanes>(pair.decoded_rotation, track.reference, t);
+	const LaneQuat above = track.reference < 0 ? all_lanes<Lanes>(IDENTITY)
+											   : pair.load<Lanes>(pair.decoded_rotation, track.reference, t);
 	aim.world = compensate ? compensated(rig, pair, joint, t,
 										 multiply(above, pair.load<Lanes>(pair.source, joint, t)), inertia)
 						   : pair.load<Lanes>(pair.rotation, joint, t);

@@ -16,8 +16,8 @@ struct MotionPair
 	int32_t count;
 	Vec3 *position, *decoded_position;
 	Quat *rotation, *decoded_rotation;
-	// (J, count) source, relative to the reference of the joint's rotation, continuous in time: determines the
-	// sign of quaternions
+	// (J, count) source, relative to the reference of the joint's rotation, continuous in time: determines
+	// the sign of quaternions
 	Quat* source;
 	Vec3* places; // (points of the rig, count) positions in the source
 	// only with hinges, else null:
@@ -86,9 +86,9 @@ TrackTarget target_rotation(const Plan& plan, const Rig& rig, const Track& track
 
 // Returns the same as target_rotation for a track with three axes that only points bound, in frame t and the
 // next ones.
-TrackTargetOf<Lanes> target_free_rotations(const Rig& rig, const Track& track,
-										   const double* inverse_axes, const MotionPair& pair, int32_t t,
-										   bool compensate, double inertia);
+TrackTargetOf<Lanes> target_free_rotations(const Rig& rig, const Track& track, const double* inverse_axes,
+										   const MotionPair& pair, int32_t t, bool compensate,
+										   double inertia);
 
 // Returns the world rotation of a rotation track's joint if its own rotation is the source's, given its
 // decoded ancestors.

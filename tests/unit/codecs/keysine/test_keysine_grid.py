@@ -146,7 +146,6 @@ def test_groups_are_no_longer_than_a_block_may_be():
 @pytest.mark.parametrize(
     ("mode", "layers", "named"),
     [
-        (THOROUGH, 1, "head mode 4 0"),
         (8, 1, "head foot lock 1 0"),
         (GRID | 8, 1, "head foot lock 1 0"),
         (GRID, 2, "head layers 2 1"),

@@ -43,13 +43,15 @@ def made():
         "tight": opened(clip, max_error="0.5mm"),
         "grid": opened(clip, max_error="0.2mm", mode="grid", effort="default"),
         "layers": opened(clip, max_error="1mm", layers=2),
+        "shared references": opened(clip, max_error="1mm", layers=2, effort="default"),
         "short groups": opened(clip, max_error="5mm", group_seconds=0.1),
         "one frame": opened(clip[0:1], max_error="5mm"),
     }
 
 
 @pytest.mark.parametrize(
-    "kind", ["transform", "tight", "grid", "layers", "short groups", "one frame"]
+    "kind",
+    ["transform", "tight", "grid", "layers", "shared references", "short groups", "one frame"],
 )
 def test_windows_anywhere_are_the_frames_themselves_in_single_precision(made, kind):
     motion, chance = made[kind], np.random.default_rng(5)
