@@ -239,10 +239,9 @@ class Corpus:
             return found
         place = self.index.place(index)
         like = self._by_base.get(place.base)
-        if like is not None and index not in self._motions and _is_read_whole(place):
-            found = like.similar_window_writer(
-                read_clip_file(self._files.source(place.file), place)
-            )
+        opener = None if like is None or index in self._motions else like.window_opener
+        if opener is not None and _is_read_whole(place):
+            found = opener(read_clip_file(self._files.source(place.file), place))
         if found is None:
             motion = self.motion(index)
             if motion.take_data.times is not None:

@@ -595,6 +595,30 @@ def test_clips_that_share_a_skeleton_give_the_windows_of_their_own_files(tmp_pat
             assert corpus.window_writer(index) is corpus.window_writer(index)
 
 
+def test_windows_do_not_depend_on_the_clip_that_was_opened_first(tmp_path):
+    clip = walk(2.0, seed=1)
+    turns = np.array(clip.rotations)
+    turns[:, 4] = rotations.from_rotvec(np.array([0.3, -0.7, 0.2]))
+    rigid = replace(clip, rotations=turns)  # its joint 4 has one constant rotation
+    turns[:, 4] = rotations.from_rotvec(np.array([0.1, 0.5, 0.2]))
+    bent = replace(clip, rotations=turns)
+    clips = {"walk": clip, "rigid": rigid, "bent": bent, "other": walk(1.5, seed=2)}
+    files = {name: tmp_path / f"{name}.mocp" for name in clips}
+    for name, path in files.items():
+        path.write_bytes(mocpack.encode(clips[name], max_error="1mm", effort="fast"))
+    pack(files, tmp_path / "all.mocps")
+    for first in clips:
+        with open_corpus(tmp_path / "all.mocps") as corpus:
+            corpus.motion(corpus.clip_index(first))
+            for name, path in files.items():
+                with mocpack.open(path) as single:
+                    plan = window_plan(single.header, STORED_FEATURES)
+                    found, expected = np.zeros((2, 40, plan.width), np.float32)
+                    single.window_writer.write(plan, 3, 43, expected)
+                corpus.window_writer(corpus.clip_index(name)).write(plan, 3, 43, found)
+                np.testing.assert_array_equal(found, expected)
+
+
 def test_a_shared_skeleton_hides_neither_damage_nor_uneven_times(tmp_path):
     clips = [walk(1.0, seed=n) for n in range(3)]
     times = np.cumsum(np.linspace(0.9, 1.1, len(clips[1])) * clips[1].frame_time)
