@@ -14,6 +14,7 @@ from mocpack import _core, rotations
 from mocpack.clip import Clip
 from mocpack.corpora import DecodedCache, PackOptions, Stream, Windows, open_corpus, pack
 from mocpack.corpora.features import FEATURES, STORED_FEATURES, feet, window_plan
+from mocpack.corpora.reading import MAX_NEW_CLIPS
 from mocpack.errors import FormatError, ShortClipWarning, UsageError
 from mocpack.io import humanml3d, npz
 from mocpack.metrics.contacts import find_planted
@@ -593,6 +594,25 @@ def test_clips_that_share_a_skeleton_give_the_windows_of_their_own_files(tmp_pat
             if "walk0" not in name and "other" not in name and "keysine" in name:
                 assert index not in corpus._motions  # opened without a Motion of its own
             assert corpus.window_writer(index) is corpus.window_writer(index)
+
+
+def test_a_clip_stays_open_from_its_second_opening_on(tmp_path):
+    files = {f"{n:02}": tmp_path / f"{n:02}.mocp" for n in range(MAX_NEW_CLIPS + 2)}
+    for seed, path in enumerate(files.values()):
+        path.write_bytes(mocpack.encode(walk(0.3, seed=seed), max_error="5mm", effort="fast"))
+    pack(files, tmp_path / "all.mocps")
+    with open_corpus(tmp_path / "all.mocps") as corpus:
+        corpus.motion(0)  # the others are opened like it
+        first = corpus.window_writer(1)
+        for index in range(2, MAX_NEW_CLIPS + 1):
+            corpus.window_writer(index)
+        assert corpus.window_writer(1) is first
+        corpus.window_writer(MAX_NEW_CLIPS + 1)
+        second = corpus.window_writer(1)
+        assert second is not first
+        for index in range(2, len(corpus)):
+            corpus.window_writer(index)
+        assert corpus.window_writer(1) is second
 
 
 def test_windows_do_not_depend_on_the_clip_that_was_opened_first(tmp_path):
