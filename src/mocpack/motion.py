@@ -310,9 +310,13 @@ class Motion:
         """A function that returns the writer of windows of another file with the same skeleton.
 
         It costs less than opening the other file, and returns None if the files differ in more than
-        motion. None if the codec has no such function.
+        motion. None if the codec has no such function, or if this file's payload is damaged.
         """
-        return self.decoder.window_opener(self._reader.parsed) if self._has_own_arrays else None
+        try:
+            own_arrays = self._has_own_arrays
+            return self.decoder.window_opener(self._reader.parsed) if own_arrays else None
+        except FormatError:
+            return None
 
     @cached_property
     def _has_own_arrays(self) -> bool:

@@ -639,6 +639,24 @@ def test_windows_do_not_depend_on_the_clip_that_was_opened_first(tmp_path):
                 np.testing.assert_array_equal(found, expected)
 
 
+def test_a_damaged_clip_does_not_prevent_windows_of_others(tmp_path):
+    files = {f"{n}": tmp_path / f"{n}.mocp" for n in range(3)}
+    for seed, path in enumerate(files.values()):
+        path.write_bytes(mocpack.encode(walk(1.0, seed=seed), max_error="5mm", effort="fast"))
+    pack(files, tmp_path / "all.mocps")
+    data = bytearray((tmp_path / "all.mocps").read_bytes())
+    with open_corpus(tmp_path / "all.mocps") as corpus:
+        place, whole = corpus.index.place(0), corpus.read(0)
+        expected = list(corpus.windows(1.0))
+    data[place.offset + whole.index(b"DATA") - len(place.base) + 12] ^= 255  # in keysine's head
+    (tmp_path / "damaged.mocps").write_bytes(data)
+    with open_corpus(tmp_path / "damaged.mocps") as corpus:
+        windows = corpus.windows(1.0)  # opens clip 0 up to its payload
+        with pytest.raises(FormatError):
+            windows[0]
+        np.testing.assert_array_equal([windows[1], windows[2]], expected[1:])
+
+
 def test_a_shared_skeleton_hides_neither_damage_nor_uneven_times(tmp_path):
     clips = [walk(1.0, seed=n) for n in range(3)]
     times = np.cumsum(np.linspace(0.9, 1.1, len(clips[1])) * clips[1].frame_time)
