@@ -570,8 +570,7 @@ nb::tuple read_archive(nb::handle given, std::optional<uint64_t> memory_limit)
 						  nb::bytes(fronts.data(), fronts.size()), table);
 }
 
-// Returns bytes with others inserted at an offset, at most at the end. Slices and sums of bytes would copy them
-// twice.
+// Returns bytes with others inserted at an offset, at most at the end. Slices and sums would copy them twice.
 nb::bytes insert_bytes(nb::bytes data, size_t at, nb::bytes inserted)
 {
 	const size_t size = data.size(), more = inserted.size();
