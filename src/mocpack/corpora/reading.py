@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from mocpack.corpora.windows import Windows
 
 MAX_OPEN_CLIPS = 2048  # keeps headers and skeletons in memory
-MAX_NEW_CLIPS = 16  # open for windows for the first time; later they are closed
+MAX_NEW_CLIPS = 4  # open for windows for the first time; later they are closed
 MAX_WHOLE_CLIP_BYTES = 1 << 16  # clips up to this size are read by one request
 DEFAULT_CACHE_SIZE = "256MB"
 Opened = TypeVar("Opened")

@@ -34,7 +34,10 @@ MOCPACK_NOINLINE void exponential(double x, double y, double z, double* out)
 
 void turn_by(double grid, const int32_t* numbers, double* out)
 {
-	exponential(grid * numbers[0], grid * numbers[1], grid * numbers[2], out);
+	if (!SMALL_BUILD && !(numbers[0] | numbers[1] | numbers[2]))
+		store(out, Quat{0, 0, 0, 1});
+	else
+		exponential(grid * numbers[0], grid * numbers[1], grid * numbers[2], out);
 }
 
 // Rotates `turn` about an axis.
