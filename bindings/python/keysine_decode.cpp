@@ -43,6 +43,7 @@ struct MotionArrays
 class Payload
 {
 	const Skeleton& skeleton;
+	nb::object skeleton_owner;
 	PythonSource source;
 	const uint64_t limit;
 	mocpack_Motion* motion;
@@ -52,7 +53,8 @@ class Payload
 	Payload(const Skeleton& skeleton_, size_t frames, nb::handle given, uint64_t offset,
 			std::optional<uint64_t> size, uint64_t missing, bool partial,
 			std::optional<uint64_t> memory_limit)
-		: skeleton(skeleton_), source(given), limit(memory_limit.value_or(UINT64_MAX))
+		: skeleton(skeleton_), skeleton_owner(nb::find(skeleton_)), source(given),
+		  limit(memory_limit.value_or(UINT64_MAX))
 	{
 		const uint64_t there = source.bytes.source.size;
 		if (offset > there || (size && *size > there - offset) || frames < 1)
@@ -65,19 +67,20 @@ class Payload
 			source.raise(error);
 	}
 
-	// Another file with the skeleton and codec of `like`; has no motion if it differs.
-	Payload(const Skeleton& skeleton_, nb::bytes file, const mocpack_Motion& like,
-			std::optional<uint64_t> memory_limit)
-		: skeleton(skeleton_), source(file), limit(memory_limit.value_or(UINT64_MAX)),
-		  motion(mocpack::open_keysine_alike(skeleton.view, source.bytes, like, limit))
+	// Another file with the skeleton and codec of `like`, whose file is `like_file`; has no motion if it
+	// differs.
+	Payload(nb::bytes file, const mocpack_Motion& like_file, const Payload& like)
+		: skeleton(like.skeleton), skeleton_owner(like.skeleton_owner), source(file), limit(like.limit),
+		  motion(
+			  mocpack::open_keysine_alike(source.bytes, like_file, skeleton.view, like.motion->head, limit))
 	{
 	}
 
-	// Opens another file of which windows can be written like those of `like`; null if it needs more care.
-	static std::unique_ptr<Payload> open_alike(const Skeleton& skeleton, nb::bytes file, nb::handle like,
-											   std::optional<uint64_t> memory_limit)
+	// Opens another file of which windows can be written like those of this payload; null if it needs more
+	// care. `own_file` is the file of this payload.
+	std::unique_ptr<Payload> open_alike(nb::handle own_file, nb::bytes file) const
 	{
-		auto payload = std::make_unique<Payload>(skeleton, file, parsed_file(like), memory_limit);
+		auto payload = std::make_unique<Payload>(file, parsed_file(own_file), *this);
 		return payload->motion ? std::move(payload) : nullptr;
 	}
 
@@ -213,12 +216,9 @@ void register_keysine_decode(nb::module_& m)
 		.def(nb::init<const Skeleton&, size_t, nb::handle, uint64_t, std::optional<uint64_t>, uint64_t, bool,
 					  std::optional<uint64_t>>(),
 			 "skeleton"_a, "frame_count"_a, "source"_a, "offset"_a = 0, "size"_a.none() = nb::none(),
-			 "missing"_a = 0, "partial"_a = false, "memory_limit"_a.none() = nb::none(),
-			 nb::keep_alive<1, 2>())
-		.def_static("open_alike", &Payload::open_alike, "skeleton"_a, "file"_a, "like"_a,
-					"memory_limit"_a.none() = nb::none(), nb::keep_alive<0, 1>(),
-					nb::sig("def open_alike(skeleton: Skeleton, file: bytes, like: File, memory_limit: int | "
-							"None = None) -> KeysinePayload | None"))
+			 "missing"_a = 0, "partial"_a = false, "memory_limit"_a.none() = nb::none())
+		.def("open_alike", &Payload::open_alike, "own_file"_a, "file"_a,
+			 nb::sig("def open_alike(self, own_file: File, file: bytes) -> KeysinePayload | None"))
 		.def_prop_ro("head_size", [](const Payload& p) { return p.layout().head_size; })
 		.def_prop_ro("group_count", [](const Payload& p) { return p.layout().group_count; })
 		.def_prop_ro("part_count", [](const Payload& p) { return p.layout().part_count; })

@@ -570,6 +570,22 @@ nb::tuple read_archive(nb::handle given, std::optional<uint64_t> memory_limit)
 						  nb::bytes(fronts.data(), fronts.size()), table);
 }
 
+// Returns bytes with others inserted at an offset, at most at the end. Slices and sums would copy them twice.
+nb::bytes insert_bytes(nb::bytes data, size_t at, nb::bytes inserted)
+{
+	const size_t size = data.size(), more = inserted.size();
+	at = std::min(at, size);
+	nb::bytes found = nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, Py_ssize_t(size + more)));
+	if (!found.is_valid())
+		throw nb::python_error();
+	uint8_t* to = static_cast<uint8_t*>(const_cast<void*>(found.data()));
+	const uint8_t* from = static_cast<const uint8_t*>(data.data());
+	std::memcpy(to, from, at);
+	std::memcpy(to + at, inserted.data(), more);
+	std::memcpy(to + at + more, from + at, size - at);
+	return found;
+}
+
 // Returns name, offset and size of each clip of a scene; None if the file is not a scene.
 nb::object scene_clips(nb::handle given)
 {
@@ -652,6 +668,7 @@ void register_reader(nb::module_& m)
 		  nb::sig("def read_track(body: bytes) -> tuple[typing.Any, typing.Any]"));
 	m.def("read_numbers", &read_numbers, "body"_a, "rows"_a, "columns"_a, "step"_a = 0.0);
 	m.def("axis_frames", &axis_frames, "degrees"_a);
+	m.def("insert_bytes", &insert_bytes, "data"_a, "at"_a, "inserted"_a);
 	m.def("read_archive", &read_archive, "source"_a, "memory_limit"_a.none() = nb::none(),
 		  nb::sig(
 			  "def read_archive(source: object, memory_limit: int | None = None) -> tuple[typing.Any, ...]"));

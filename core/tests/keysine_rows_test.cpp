@@ -24,7 +24,7 @@ struct Head
 		: memory(mocpack_keysine_head_memory_size(payload.head.data(), payload.head.size(), JOINTS, FRAMES))
 	{
 		check(mocpack_keysine_open(payload.head.data(), payload.head.size(), &body.skeleton, FRAMES,
-								   memory.at, &view, nullptr) == MOCPACK_OK,
+								   memory.at, &view, nullptr, nullptr) == MOCPACK_OK,
 			  "the head opens");
 		const mocpack_KeysineLayout l = mocpack_keysine_layout(view);
 		Memory scratch(mocpack_keysine_segment_scratch_size(view));

@@ -55,7 +55,7 @@ Payload layered(Body* body, const Payload& single)
 	Memory memory(mocpack_keysine_head_memory_size(single.head.data(), single.head.size(), JOINTS, FRAMES));
 	mocpack_KeysineHead* head;
 	check(mocpack_keysine_open(single.head.data(), single.head.size(), &body->skeleton, FRAMES, memory.at,
-							   &head, nullptr) == MOCPACK_OK,
+							   &head, nullptr, nullptr) == MOCPACK_OK,
 		  "the head opens");
 	const size_t channels = mocpack_keysine_layout(head).channel_count, groups = single.groups.size(),
 				 segments = single.segments.size();
@@ -104,8 +104,8 @@ mocpack_Status decoded(const Body& body, const Payload& payload, size_t layers,
 	Bytes own(payload.head); // a copy of just its size
 	Memory memory(mocpack_keysine_head_memory_size(own.data(), own.size(), JOINTS, FRAMES));
 	mocpack_KeysineHead* head;
-	mocpack_Status status =
-		mocpack_keysine_open(own.data(), own.size(), &body.skeleton, FRAMES, memory.at, &head, nullptr);
+	mocpack_Status status = mocpack_keysine_open(own.data(), own.size(), &body.skeleton, FRAMES, memory.at,
+												 &head, nullptr, nullptr);
 	if (status != MOCPACK_OK)
 		return status;
 	mocpack_KeysineLayout layout = mocpack_keysine_layout(head);
@@ -183,7 +183,7 @@ void coarse_groups_are_those_of_the_first_layer(const Body& body, const Payload&
 	Memory memory(mocpack_keysine_head_memory_size(single.head.data(), single.head.size(), JOINTS, FRAMES));
 	mocpack_KeysineHead* head;
 	mocpack_keysine_open(single.head.data(), single.head.size(), &body.skeleton, FRAMES, memory.at, &head,
-						 nullptr);
+						 nullptr, nullptr);
 	mocpack_KeysineLayout layout = mocpack_keysine_layout(head);
 	std::vector<int32_t> keys;
 	check(keys_at_ends(head, single, 1, &keys) == MOCPACK_OK, "keys are read");
@@ -210,7 +210,7 @@ void some_joints_are_those_of_all(const Body& body, const Payload& single)
 	Memory memory(mocpack_keysine_head_memory_size(single.head.data(), single.head.size(), JOINTS, FRAMES));
 	mocpack_KeysineHead* head;
 	mocpack_keysine_open(single.head.data(), single.head.size(), &body.skeleton, FRAMES, memory.at, &head,
-						 nullptr);
+						 nullptr, nullptr);
 	std::vector<int32_t> keys;
 	check(keys_at_ends(head, single, 1, &keys) == MOCPACK_OK, "keys are read");
 	Memory scratch(mocpack_keysine_group_scratch_size(head));
@@ -294,7 +294,8 @@ void noise_is_refused(const Body& body)
 		seal_head(&bytes);
 		Memory memory(mocpack_keysine_head_memory_size(bytes.data(), bytes.size(), JOINTS, FRAMES));
 		mocpack_KeysineHead* head;
-		mocpack_keysine_open(bytes.data(), bytes.size(), &body.skeleton, FRAMES, memory.at, &head, nullptr);
+		mocpack_keysine_open(bytes.data(), bytes.size(), &body.skeleton, FRAMES, memory.at, &head, nullptr,
+							 nullptr);
 	}
 }
 

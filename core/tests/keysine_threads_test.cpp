@@ -50,7 +50,7 @@ void groups_are_decoded_on_any_thread(const Body& body, const Payload& payload)
 	Memory memory(mocpack_keysine_head_memory_size(payload.head.data(), payload.head.size(), JOINTS, FRAMES));
 	mocpack_KeysineHead* head;
 	check(mocpack_keysine_open(payload.head.data(), payload.head.size(), &body.skeleton, FRAMES, memory.at,
-							   &head, nullptr) == MOCPACK_OK,
+							   &head, nullptr, nullptr) == MOCPACK_OK,
 		  "the head opens");
 	mocpack_KeysineLayout l = mocpack_keysine_layout(head);
 	size_t per = l.groups_per_segment;

@@ -379,11 +379,11 @@ class Decoder:
         """Return a writer of windows of this payload."""
         return ArrayWindows(self.arrays)
 
-    def similar_window_writer(self, file: bytes, like: _core.File) -> WindowWriter | None:
-        """Return the writer of windows of another file with the skeleton and codec of `like`.
+    def window_opener(self, own_file: _core.File) -> Callable[[bytes], WindowWriter | None] | None:
+        """Return a function that opens other files with the skeleton and codec of this payload.
 
-        `like` is the file of this payload. None if the files differ in more than motion, and from
-        the base class.
+        It returns the writer of their windows, or None for a file that differs in more than motion.
+        `own_file` is the file of this payload. The base class returns no function.
         """
         return None
 

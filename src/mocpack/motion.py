@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import cache, cached_property
@@ -305,14 +305,18 @@ class Motion:
         """The writer of windows of this file."""
         return self.decoder.window_writer() if self._has_own_arrays else ArrayWindows(self.arrays)
 
-    def similar_window_writer(self, file: bytes) -> WindowWriter | None:
-        """Return the writer of windows of another file with the same skeleton and codec.
+    @cached_property
+    def window_opener(self) -> Callable[[bytes], WindowWriter | None] | None:
+        """A function that returns the writer of windows of another file with the same skeleton.
 
-        It costs less than opening the other file. None if the files differ in more than motion.
+        It costs less than opening the other file, and returns None if the files differ in more than
+        motion. None if the codec has no such function, or if this file's payload is damaged.
         """
-        if not self._has_own_arrays:
+        try:
+            own_arrays = self._has_own_arrays
+            return self.decoder.window_opener(self._reader.parsed) if own_arrays else None
+        except FormatError:
             return None
-        return self.decoder.similar_window_writer(file, self._reader.parsed)
 
     @cached_property
     def _has_own_arrays(self) -> bool:

@@ -7,17 +7,18 @@ import numpy as np
 import pytest
 
 import mocpack
+from mocpack import _core
 from mocpack.clip import ClipHeader
 from mocpack.codecs.keysine import decoding
 from mocpack.coding.fields import deflate, inflate
 from mocpack.container import MAGIC, Errors, FileContents, Reader, pack, read_skeleton, unpack
-from mocpack.container.chunks import pack_chunk
+from mocpack.container.chunks import pack_chunk, read_chunk_head
 from mocpack.container.skel import DICTIONARY, pack_skeleton
 from mocpack.errors import CorruptionError, FormatError, TruncatedError, UnsupportedVersionError
 from mocpack.rotations import from_euler
 from mocpack.samples import JUMP
 from mocpack.skeleton import Skeleton
-from mocpack.source import open_source
+from mocpack.source import BytesSource, open_source
 from mocpack.testing import hard_clips, walk
 from mocpack.testing.contract import fix_checksums
 from mocpack.testing.motions import vertex_wave
@@ -149,6 +150,19 @@ def test_a_changed_byte_fails_a_checksum(at):
     data[at] ^= 1
     with pytest.raises(CorruptionError, match="checksum"):
         unpack(bytes(data))
+
+
+def test_a_file_like_another_is_checked_wherever_it_differs():
+    data = pack(packed(walk().header))
+    like = _core.File(data)
+    assert _core.File(data, like=like).shares_skeleton
+    header = data.index(b"SKEL")
+    body = read_chunk_head(BytesSource(data), header)[1]
+    for at in (body - 1, body, body + 100):  # the stored checksum, and the skeleton
+        damaged = bytearray(data)
+        damaged[at] ^= 1
+        with pytest.raises(CorruptionError, match=naming("'SKEL'")):
+            _core.File(bytes(damaged), like=like)
 
 
 def test_a_constant_clip_of_a_million_frames_is_padded_to_the_minimum_size():

@@ -29,6 +29,12 @@ struct SymbolInterval
 	uint8_t bits;
 };
 
+// The raw bits of a magnitude, and its sign.
+struct RestAndSign
+{
+	uint32_t rest, sign;
+};
+
 class TableWriter
 {
   public:
@@ -160,6 +166,24 @@ class TableReader
 		for (; count > MAX_RAW_BITS; count -= MAX_RAW_BITS)
 			value = value << MAX_RAW_BITS | take_bits(MAX_RAW_BITS);
 		return value << count | take_bits(count); // without a branch for the usual 0 and 1
+	}
+
+	// Reads raw bits, then a sign of `sign_bits` bits, 0 or 1.
+	RestAndSign rest_and_sign(int count, int sign_bits)
+	{
+		const uint32_t after = state_ >> count;
+		if (after < MIN_STATE || end_ - at_ < 2)
+		{
+			const uint32_t rest = bits(count, 0);
+			return {rest, take_bits(sign_bits)};
+		}
+		// usually no byte follows the raw bits, so that the sign need not wait for it
+		const uint32_t rest = state_ & ((1u << count) - 1), sign = after & uint32_t(sign_bits);
+		state_ = after >> sign_bits;
+		const uint32_t bytes = uint32_t(state_ < MIN_STATE);
+		state_ = state_ << 8 * bytes | (at_[0] & (0u - bytes));
+		at_ += bytes;
+		return {rest, sign};
 	}
 
 	// Returns whether more was read than the bytes contain.

@@ -52,6 +52,9 @@ bool check_first(const uint8_t* tag, const Chunk& before, uint64_t offset, mocpa
 // Returns whether readers may skip an unknown chunk at `offset`; otherwise sets the error.
 bool is_optional(const uint8_t* tag, uint64_t offset, mocpack_Error* error);
 
+// Returns whether two chunks have the same body, or are both missing.
+bool is_same(const Chunk& a, const Chunk& b);
+
 // Loads the body of a chunk, unless the file is in memory, and verifies its checksum.
 bool load_chunk(const Bytes& bytes, const uint8_t* tag, Chunk* chunk, Memory* memory, mocpack_Error* error);
 
@@ -73,8 +76,10 @@ struct ClipPlace
 };
 ClipPlace scene_place(const mocpack_Scene* scene, size_t clip);
 
-// Finds all chunks and verifies all but the motion data. Returns false and sets the error on failure.
-bool find_chunks(mocpack_Motion* motion, uint32_t flags, Chunks* chunks, mocpack_Error* error);
+// Finds all chunks and verifies all but the motion data. Returns false and sets the error on failure. `like`
+// are verified chunks of another file, or null: chunks that equal them are not verified again.
+bool find_chunks(mocpack_Motion* motion, uint32_t flags, Chunks* chunks, mocpack_Error* error,
+				 const Chunks* like = nullptr);
 
 // Verifies the checksum of the motion data of a file in memory; always true for other files.
 bool check_data(const Chunks& chunks, mocpack_Error* error);
@@ -124,7 +129,9 @@ bool read_tracks(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* er
 bool apply_constant_scales(mocpack_Motion* motion, mocpack_Error* error);
 
 // Reads the head of a keysine payload and the offsets of its parts. Needs payload, tree and frame count.
-bool open_keysine(mocpack_Motion* motion, uint32_t flags, mocpack_Error* error);
+// `like` is the head of another clip of the same skeleton, or null.
+bool open_keysine(mocpack_Motion* motion, uint32_t flags, mocpack_Error* error,
+				  const mocpack_KeysineHead* like = nullptr);
 
 // Reads the head of a raw payload.
 bool read_raw(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* error);

@@ -26,7 +26,8 @@ void* align(void* memory)
 
 mocpack_Motion* open_keysine_payload(const mocpack_Skeleton& skeleton, uint64_t frame_count,
 									 const Bytes& bytes, const PayloadPlace& place, uint32_t flags,
-									 uint64_t memory_limit, mocpack_Error* error)
+									 uint64_t memory_limit, mocpack_Error* error,
+									 const mocpack_KeysineHead* like)
 {
 	Memory memory(default_allocator(), memory_limit);
 	mocpack_Motion* motion = make_motion(memory);
@@ -41,32 +42,34 @@ mocpack_Motion* open_keysine_payload(const mocpack_Skeleton& skeleton, uint64_t 
 	motion->tree = skeleton;
 	motion->info.frame_count = frame_count;
 	motion->info.joint_count = skeleton.joint_count;
-	if (open_keysine(motion, flags, error))
+	if (open_keysine(motion, flags, error, like))
 		return motion;
 	mocpack_close(motion);
 	return nullptr;
 }
 
-mocpack_Motion* open_keysine_alike(const mocpack_Skeleton& skeleton, const Bytes& bytes,
-								   const mocpack_Motion& like, uint64_t memory_limit)
+mocpack_Motion* open_keysine_alike(const Bytes& bytes, const mocpack_Motion& like_file,
+								   const mocpack_Skeleton& skeleton, const mocpack_KeysineHead* like,
+								   uint64_t memory_limit)
 {
 	mocpack_OpenOptions options = MOCPACK_OPEN_OPTIONS;
 	options.memory_limit = memory_limit;
-	mocpack_Motion* motion = nullptr;
+	mocpack_Motion* file = nullptr;
 	mocpack_Error error = {};
-	if (open_clip(bytes, &options, true, &motion, &error, &like) != MOCPACK_OK)
+	if (open_clip(bytes, &options, true, &file, &error, &like_file) != MOCPACK_OK)
 		return nullptr;
-	const mocpack_Info &own = motion->info, &other = like.info;
-	motion->codec = KEYSINE;
-	motion->tree = skeleton;
+	const mocpack_Info &own = file->info, &other = like_file.info;
 	const uint64_t numbers_per_frame = 4 * skeleton.joint_count + 3 * skeleton.translated_count;
-	if (motion->shares_skeleton && !own.times && !motion->needed.size &&
-		own.frame_count <= memory_limit / (2 * sizeof(double) * numbers_per_frame) &&
-		own.bitstream_version == other.bitstream_version && own.codec.size == other.codec.size &&
-		!std::memcmp(own.codec.bytes, other.codec.bytes, own.codec.size) && open_keysine(motion, 0, &error))
-		return motion;
-	mocpack_close(motion);
-	return nullptr;
+	const bool alike = file->shares_skeleton && !own.times && !file->needed.size &&
+					   own.frame_count <= memory_limit / (2 * sizeof(double) * numbers_per_frame) &&
+					   own.bitstream_version == other.bitstream_version &&
+					   own.codec.size == other.codec.size &&
+					   !std::memcmp(own.codec.bytes, other.codec.bytes, own.codec.size);
+	const uint64_t frames = own.frame_count;
+	const PayloadPlace payload = file->payload;
+	mocpack_close(file); // windows need only the payload
+	return alike ? open_keysine_payload(skeleton, frames, bytes, payload, 0, memory_limit, &error, like)
+				 : nullptr;
 }
 
 bool select_joints(const mocpack_Skeleton& skeleton, const int32_t* joints, size_t joint_count,

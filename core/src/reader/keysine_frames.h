@@ -9,16 +9,19 @@ namespace mocpack
 {
 
 // Opens a payload that is not in a file, or returns null. mocpack_close closes it. `skeleton` must outlive
-// it.
+// it. `like` is the head of another payload of this skeleton, or null.
 mocpack_Motion* open_keysine_payload(const mocpack_Skeleton& skeleton, uint64_t frame_count,
 									 const Bytes& bytes, const PayloadPlace& place, uint32_t flags,
-									 uint64_t memory_limit, mocpack_Error* error);
+									 uint64_t memory_limit, mocpack_Error* error,
+									 const mocpack_KeysineHead* like = nullptr);
 
-// Opens the file of a clip that has the skeleton, codec and bitstream of `like`, which open_clip opened
-// without its payload. `skeleton` is the codec's. Returns null for any other file, for one with uneven frame
-// times, and for one whose decoded frames may exceed the memory limit.
-mocpack_Motion* open_keysine_alike(const mocpack_Skeleton& skeleton, const Bytes& bytes,
-								   const mocpack_Motion& like, uint64_t memory_limit);
+// Opens the payload of the file of a clip that has the skeleton, codec and bitstream of another: of
+// `like_file`, which open_clip opened without its payload, and of `like`, its payload. Returns null for any
+// other file, for one with uneven frame times, and for one whose decoded frames may exceed the memory limit.
+// The skeleton of `like` must outlive it.
+mocpack_Motion* open_keysine_alike(const Bytes& bytes, const mocpack_Motion& like_file,
+								   const mocpack_Skeleton& skeleton, const mocpack_KeysineHead* like,
+								   uint64_t memory_limit);
 
 // Selects joints, in the order of the skeleton: `rotations` (J) and `translations` (M) receive their columns.
 // Returns false if a joint does not exist.

@@ -16,6 +16,7 @@ struct PayloadOpening
 {
 	mocpack_Motion* motion;
 	mocpack_Error* error;
+	const mocpack_KeysineHead* like;
 
 	ErrorMessage fail(mocpack_Status status, uint64_t offset)
 	{
@@ -59,7 +60,7 @@ struct PayloadOpening
 		if (needed && !memory)
 			return too_large();
 		const mocpack_Status status =
-			mocpack_keysine_open(src, size, &motion->tree, frames, memory, &motion->head, &fault);
+			mocpack_keysine_open(src, size, &motion->tree, frames, memory, &motion->head, &fault, like);
 		if (status != MOCPACK_OK)
 			return head_fault(status, fault);
 		motion->layout = mocpack_keysine_layout(motion->head);
@@ -174,9 +175,10 @@ struct PayloadOpening
 
 } // namespace
 
-bool open_keysine(mocpack_Motion* motion, uint32_t flags, mocpack_Error* error)
+bool open_keysine(mocpack_Motion* motion, uint32_t flags, mocpack_Error* error,
+				  const mocpack_KeysineHead* like)
 {
-	PayloadOpening opening = {motion, error};
+	PayloadOpening opening = {motion, error, like};
 	return opening.read_head() && opening.find_parts(flags);
 }
 

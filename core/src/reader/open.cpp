@@ -46,12 +46,6 @@ const size_t CODEC_COUNT = sizeof CODECS / sizeof *CODECS;
 const double SPAN_SECONDS = 1;		 // length of a group, for codecs without groups
 const uint64_t SPAN_BYTES = 1 << 20; // maximum size of a decoded group of several frames
 
-bool is_same(const Chunk& a, const Chunk& b)
-{
-	return a.found == b.found && a.size == b.size &&
-		   (!a.size || !std::memcmp(a.body, b.body, size_t(a.size)));
-}
-
 struct Opening
 {
 	mocpack_Motion* motion;
@@ -69,7 +63,8 @@ struct Opening
 	{
 		mocpack_Info& info = motion->info;
 		info.file_size = motion->bytes.source.size;
-		if (!find_chunks(motion, flags, &chunks, error) || !read_head(chunks, motion, &needed, error))
+		if (!find_chunks(motion, flags, &chunks, error, like ? like->chunks : nullptr) ||
+			!read_head(chunks, motion, &needed, error))
 			return false;
 		const Chunk& data = chunks.data;
 		motion->payload = {data.offset, data.size, chunks.missing, data.checksum};

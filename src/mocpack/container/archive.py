@@ -231,7 +231,7 @@ def _shared_run(chunks: Sequence[tuple[str, int]]) -> tuple[int, int, int]:
 def read_clip_file(source: Source, place: ClipLocation) -> bytes:
     """Return the .mocp file of a clip, byte for byte."""
     data = source.read(place.offset, place.size)
-    return data[: place.at] + place.base + data[place.at :]
+    return _core.insert_bytes(data, place.at, place.base)
 
 
 def read_stored_clips(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from mocpack.corpora.windows import Windows
 
 MAX_OPEN_CLIPS = 2048  # keeps headers and skeletons in memory
+MAX_NEW_CLIPS = 4  # open for windows for the first time; later they are closed
 MAX_WHOLE_CLIP_BYTES = 1 << 16  # clips up to this size are read by one request
 DEFAULT_CACHE_SIZE = "256MB"
 Opened = TypeVar("Opened")
@@ -98,7 +99,8 @@ class Corpus:
         self._table_bytes, self._table = trailer.table, None
         self.trailer_size = files.source(0).size - trailer.start
         self._motions: OrderedDict[int, Motion] = OrderedDict()
-        self._writers: OrderedDict[int, WindowWriter] = OrderedDict()
+        self._writers: OrderedDict[int, WindowWriter | None] = OrderedDict()  # None: closed again
+        self._new_clips: deque[int] = deque()
         self._by_base: dict[bytes, Motion] = {}  # a clip by the chunks that it shares with others
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -133,6 +135,7 @@ class Corpus:
         """Close the files; clips of this corpus can no longer be read."""
         self._motions.clear()
         self._writers.clear()
+        self._new_clips.clear()
         self._by_base.clear()
         self._files.close()
 
@@ -232,17 +235,17 @@ class Corpus:
     def window_writer(self, index: int) -> WindowWriter:
         """Return the writer of windows of a clip, whose frames must be evenly spaced.
 
-        Clips that differ only in their motion share everything else.
+        Clips that differ only in their motion share everything else. A clip stays open from its
+        second opening on: in random order, few windows of a large archive need a clip again.
         """
         found = self._writers.get(index)
         if found is not None:
             return found
         place = self.index.place(index)
         like = self._by_base.get(place.base)
-        if like is not None and index not in self._motions and _is_read_whole(place):
-            found = like.similar_window_writer(
-                read_clip_file(self._files.source(place.file), place)
-            )
+        opener = None if like is None or index in self._motions else like.window_opener
+        if opener is not None and _is_read_whole(place):
+            found = opener(read_clip_file(self._files.source(place.file), place))
         if found is None:
             motion = self.motion(index)
             if motion.take_data.times is not None:
@@ -253,7 +256,12 @@ class Corpus:
             found = motion.window_writer
             if place.base in self._by_base and not isinstance(found, ArrayWindows):
                 self._by_base[place.base] = motion  # the one before it may have another codec
-        return _keep(self._writers, index, found)
+        if self._writers.pop(index, found) is not None:  # it was not open before
+            self._new_clips.append(index)
+            if len(self._new_clips) > MAX_NEW_CLIPS:
+                self._writers[self._new_clips.popleft()] = None
+        _keep(self._writers, index, found)
+        return found
 
     def read(self, key: int | str) -> bytes:
         """Return the .mocp file of a clip, byte for byte as it was packed."""

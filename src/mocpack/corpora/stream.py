@@ -119,7 +119,7 @@ class Stream:
         for index in numbers:
             # separate arrays, so that the memory of a yielded window is freed
             found[index] = np.empty((windows.rows, windows.width), np.float32)
-            windows.write_from_rows(clip_position, rows, index, found[index])
+            windows.write_from_rows(rows, index, found[index])
         return found
 
     def _decode_waiting(self, numbers: set[int]) -> dict[int, F32]:

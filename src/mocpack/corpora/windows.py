@@ -6,7 +6,8 @@ import warnings
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from math import ceil
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -32,9 +33,30 @@ from mocpack.units import parse_size
 
 FRAME_TOLERANCE = 1e-6  # fraction of a frame, for rounding of times
 MAX_NAMES_LISTED = 5  # clips in a message
+WINDOWS_PER_MARK = 64  # between entries of the table that a search for a window starts from
 
 
 WindowPlans = tuple[_core.WindowPlan, ...]
+
+
+class _ClipKind(NamedTuple):
+    """What the windows of clips with one base and frame rate have in common."""
+
+    base: int
+    step: float  # frames from row to row
+    stride: float  # frames from window to window
+    span: float  # frames from the first row to the last
+
+
+class _Place(NamedTuple):
+    """Where a window is: its clip's position in `clips`, index and kind, and its frames."""
+
+    clip_position: int
+    clip: int
+    kind: int
+    start: int
+    stop: int
+    mirrored: bool
 
 
 class Windows:
@@ -118,17 +140,17 @@ class Windows:
         )
         counts[self._last < -FRAME_TOLERANCE] = 0
         self._check_lengths(seconds, counts)
-        self._frames = _to_array(corpus.index.frame_counts[self.clips])
-        self._bases = _to_array(corpus.index.columns[self.clips, 0])
-        self._starts = _to_array(np.maximum(self._last + FRAME_TOLERANCE, 0).astype(np.int64))
-        self._reach = _to_array(np.ceil(gaps * self._steps - FRAME_TOLERANCE).astype(np.int64) + 1)
-        self._step, self._stride = _to_array(self._steps), _to_array(self._strides)
-        self._window_plans: dict[tuple[int, float], WindowPlans] = {}
+        self._kinds, kinds = self._find_kinds(gaps)
+        rows = np.stack([self.clips, kinds, corpus.index.frame_counts[self.clips]], axis=1)
+        self._clip_rows = _to_array(rows)  # index in the archive, kind and frames of each clip
+        self._window_plans: dict[int, WindowPlans] = {}
         self._clip_features: clip_features.ClipFeatures | None = None
         self.columns = self._check_skeletons()
         # the mirror images of all clips follow the clips
         counts = np.concatenate([counts, np.where(self._find_mirrored(), counts, 0)])
-        self._ends = _to_array(np.cumsum(np.concatenate([[0], counts])))
+        ends = np.cumsum(np.concatenate([[0], counts]))
+        marks = np.arange(0, ends[-1] + WINDOWS_PER_MARK, WINDOWS_PER_MARK)
+        self._ends, self._marks = _to_array(ends), _to_array(np.searchsorted(ends, marks, "right"))
         self.width = sum(part.stop - part.start for part in self.columns.values())
         self.cache = self._open_cache(cache)
 
@@ -167,16 +189,16 @@ class Windows:
     def prefetch(self, indices: Sequence[int] | I64) -> None:
         """Fetch the bytes of windows of a remote archive in parallel."""
         if self.corpus.is_remote:
-            places = [self.locate(int(index)) for index in indices]
-            self.corpus.prefetch([(self.clips[c], a, self._stop(c, a)) for c, a, _ in places])
+            places = [self._find(int(index)) for index in indices]
+            self.corpus.prefetch([(place.clip, place.start, place.stop) for place in places])
 
     def read(self, index: int, out: F32) -> F32:
         """Write a window to a float32 array `out` (rows, width); return it."""
-        clip_position, start, mirrored = self.locate(index)
-        clip, stop = self.clips[clip_position], self._stop(clip_position, start)
-        plan = self._get_window_plans(clip_position)[mirrored]
+        place = self._find(index)
+        clip, start, stop = place.clip, place.start, place.stop
+        plan = self._get_window_plans(place)[place.mirrored]
         if self._clip_features is not None:
-            self._write_clip_features(clip_position, start, mirrored, plan, out)
+            self._write_clip_features(place, plan, out)
             return out
         if self.cache is not None:
             self.cache.write_window(clip, start, stop, plan, out)
@@ -188,14 +210,24 @@ class Windows:
 
     def locate(self, index: int) -> tuple[int, int, bool]:
         """Return the clip's position in `clips`, the first frame, and whether it is mirrored."""
+        place = self._find(index)
+        return place.clip_position, place.start, place.mirrored
+
+    def _find(self, index: int) -> _Place:
         count: int = self._ends[-1]
         if not -count <= index < count:
             raise IndexError(f"window index must be below {count}, got {index}")
         index %= count
-        at = bisect_right(self._ends, index) - 1
+        mark = index // WINDOWS_PER_MARK
+        at = bisect_right(self._ends, index, self._marks[mark], self._marks[mark + 1]) - 1
         mirrored, clip_position = divmod(at, len(self.clips))
-        start = round((index - self._ends[at]) * self._stride[clip_position])
-        return clip_position, min(start, self._starts[clip_position]), bool(mirrored)
+        clip, number, frames = self._clip_rows[3 * clip_position : 3 * clip_position + 3]
+        kind = self._kinds[number]
+        last = int(max(frames - 1 - kind.span + FRAME_TOLERANCE, 0))
+        start = min(round((index - self._ends[at]) * kind.stride), last)
+        if self._clip_features is None:
+            frames = min(start + ceil(kind.span - FRAME_TOLERANCE) + 1, frames)
+        return _Place(clip_position, clip, number, start, frames, bool(mirrored))
 
     def window_indices(self, clip_position: int, *, mirrored: bool = False) -> range:
         """Return the indices of a clip's windows by its position in `clips`."""
@@ -210,29 +242,22 @@ class Windows:
 
     def stop_frame(self, index: int) -> int:
         """Return the frame after the last one that a window reads."""
-        clip_position, start, _ = self.locate(index)
-        return self._stop(clip_position, start)
+        return self._find(index).stop
 
-    def write_from_rows(self, clip_position: int, rows: F32, index: int, out: F32) -> None:
+    def write_from_rows(self, rows: F32, index: int, out: F32) -> None:
         """Write a window from decoded rows of its clip, as `decode_rows` returns them."""
-        _, start, mirrored = self.locate(index)
-        plan = self._get_window_plans(clip_position)[mirrored]
+        place = self._find(index)
+        plan = self._get_window_plans(place)[place.mirrored]
         if self._clip_features is None:
-            _core.write_window_from_rows(plan, rows, float(start), out)
+            _core.write_window_from_rows(plan, rows, float(place.start), out)
         else:
-            self._write_clip_features(clip_position, start, mirrored, plan, out, rows)
+            self._write_clip_features(place, plan, out, rows)
 
     def _write_clip_features(
-        self,
-        clip_position: int,
-        start: int,
-        mirrored: bool,
-        plan: _core.WindowPlan,
-        out: F32,
-        rows: F32 | None = None,
+        self, place: _Place, plan: _core.WindowPlan, out: F32, rows: F32 | None = None
     ) -> None:
         """Write a window of features that depend on the whole clip, or on its decoded `rows`."""
-        clip, frames = self.clips[clip_position], self._frames[clip_position]
+        clip, frames = place.clip, place.stop
 
         def write_positions(first: int, positions: F32) -> None:
             if rows is not None:
@@ -244,27 +269,21 @@ class Windows:
                 self.corpus.window_writer(clip).write(plan, first, frames, positions)
 
         assert self._clip_features is not None
-        step = self._step[clip_position]
-        place = clip_position, mirrored
-        self._clip_features.write(place, start, step, frames, write_positions, out)
+        step = self._kinds[place.kind].step
+        image = place.clip_position, place.mirrored
+        self._clip_features.write(image, place.start, step, frames, write_positions, out)
 
-    def _stop(self, clip_position: int, start: int) -> int:
-        """Return the frame after the last one that a window reads."""
-        if self._clip_features is not None:
-            return int(self._frames[clip_position])
-        return int(min(start + self._reach[clip_position], self._frames[clip_position]))
-
-    def _get_window_plans(self, clip_position: int) -> WindowPlans:
-        """Return the plans of a clip, plain and mirrored: those of its skeleton and frame rate."""
-        key = self._bases[clip_position], self._step[clip_position]
-        if key not in self._window_plans:
-            header = self.corpus.motion(self.clips[clip_position]).header
-            is_mirrored = self._mirror and key[0] not in self._asymmetric
-            self._window_plans[key] = tuple(
-                self._window_plan(header, mirror=mirror, step=key[1])
+    def _get_window_plans(self, place: _Place) -> WindowPlans:
+        """Return the plans of a clip, plain and mirrored: those of its kind."""
+        plans = self._window_plans.get(place.kind)
+        if plans is None:
+            header, kind = self.corpus.motion(place.clip).header, self._kinds[place.kind]
+            is_mirrored = self._mirror and kind.base not in self._asymmetric
+            plans = self._window_plans[place.kind] = tuple(
+                self._window_plan(header, mirror=mirror, step=kind.step)
                 for mirror in ((False, True) if is_mirrored else (False,))
             )
-        return self._window_plans[key]
+        return plans
 
     def _window_plan(self, header: ClipHeader, **options: Any) -> _core.WindowPlan:
         return window_plan(
@@ -275,6 +294,17 @@ class Windows:
             tolerance=self._tolerance,
             **options,
         )
+
+    def _find_kinds(self, gaps: int) -> tuple[list[_ClipKind], I64]:
+        """Return the kinds of the clips, and the index of each clip's kind (N,)."""
+        bases = self.corpus.index.columns[self.clips, 0]
+        _, rates = np.unique(self._steps, return_inverse=True)
+        _, firsts, kinds = np.unique(
+            bases * (rates.max() + 1) + rates, return_index=True, return_inverse=True
+        )
+        columns = bases, self._steps, self._strides, gaps * self._steps
+        rows = zip(*(column[firsts].tolist() for column in columns), strict=True)
+        return [_ClipKind(*row) for row in rows], kinds
 
     def _check_lengths(self, seconds: float, counts: I64) -> None:
         """Warn about clips that are shorter than a window; raise if all are."""
@@ -299,20 +329,21 @@ class Windows:
         if not self._mirror:
             return np.zeros(len(self.clips), np.bool_)
         reasons: dict[int, str] = {}
-        for base in np.unique(self._bases).tolist():
-            clip = self.clips[self._bases.index(base)]
+        bases = self.corpus.index.columns[self.clips, 0]
+        for base in np.unique(bases).tolist():
+            clip = self.clips[int(np.argmax(bases == base))]
             try:
                 self._window_plan(self.corpus.motion(clip).header, mirror=True)
             except UsageError as error:
                 reasons[base] = str(error)
         self._asymmetric = frozenset(reasons)
-        found = np.array([base not in reasons for base in self._bases])
+        found = ~np.isin(bases, list(reasons))
         if reasons and self._mirror != "skip":
             names = [self.corpus.names[self.clips[at]] for at in np.flatnonzero(~found)]
             raise UsageError(
                 f"{len(names)} of {len(self.clips)} clips cannot be mirrored: "
                 f"{list_names(names, MAX_NAMES_LISTED)}. {names[0]!r}: "
-                f"{reasons[self._bases[int(np.argmin(found))]]}. Pass mirror='skip' to mirror the "
+                f"{reasons[int(bases[np.argmin(found)])]}. Pass mirror='skip' to mirror the "
                 "others alone, or a larger mirror_tolerance"
             )
         return found

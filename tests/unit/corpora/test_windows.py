@@ -14,6 +14,7 @@ from mocpack import _core, rotations
 from mocpack.clip import Clip
 from mocpack.corpora import DecodedCache, PackOptions, Stream, Windows, open_corpus, pack
 from mocpack.corpora.features import FEATURES, STORED_FEATURES, feet, window_plan
+from mocpack.corpora.reading import MAX_NEW_CLIPS
 from mocpack.errors import FormatError, ShortClipWarning, UsageError
 from mocpack.io import humanml3d, npz
 from mocpack.metrics.contacts import find_planted
@@ -593,6 +594,67 @@ def test_clips_that_share_a_skeleton_give_the_windows_of_their_own_files(tmp_pat
             if "walk0" not in name and "other" not in name and "keysine" in name:
                 assert index not in corpus._motions  # opened without a Motion of its own
             assert corpus.window_writer(index) is corpus.window_writer(index)
+
+
+def test_a_clip_stays_open_from_its_second_opening_on(tmp_path):
+    files = {f"{n:02}": tmp_path / f"{n:02}.mocp" for n in range(MAX_NEW_CLIPS + 2)}
+    for seed, path in enumerate(files.values()):
+        path.write_bytes(mocpack.encode(walk(0.3, seed=seed), max_error="5mm", effort="fast"))
+    pack(files, tmp_path / "all.mocps")
+    with open_corpus(tmp_path / "all.mocps") as corpus:
+        corpus.motion(0)  # the others are opened like it
+        first = corpus.window_writer(1)
+        for index in range(2, MAX_NEW_CLIPS + 1):
+            corpus.window_writer(index)
+        assert corpus.window_writer(1) is first
+        corpus.window_writer(MAX_NEW_CLIPS + 1)
+        second = corpus.window_writer(1)
+        assert second is not first
+        for index in range(2, len(corpus)):
+            corpus.window_writer(index)
+        assert corpus.window_writer(1) is second
+
+
+def test_windows_do_not_depend_on_the_clip_that_was_opened_first(tmp_path):
+    clip = walk(2.0, seed=1)
+    turns = np.array(clip.rotations)
+    turns[:, 4] = rotations.from_rotvec(np.array([0.3, -0.7, 0.2]))
+    rigid = replace(clip, rotations=turns)  # its joint 4 has one constant rotation
+    turns[:, 4] = rotations.from_rotvec(np.array([0.1, 0.5, 0.2]))
+    bent = replace(clip, rotations=turns)
+    clips = {"walk": clip, "rigid": rigid, "bent": bent, "other": walk(1.5, seed=2)}
+    files = {name: tmp_path / f"{name}.mocp" for name in clips}
+    for name, path in files.items():
+        path.write_bytes(mocpack.encode(clips[name], max_error="1mm", effort="fast"))
+    pack(files, tmp_path / "all.mocps")
+    for first in clips:
+        with open_corpus(tmp_path / "all.mocps") as corpus:
+            corpus.motion(corpus.clip_index(first))
+            for name, path in files.items():
+                with mocpack.open(path) as single:
+                    plan = window_plan(single.header, STORED_FEATURES)
+                    found, expected = np.zeros((2, 40, plan.width), np.float32)
+                    single.window_writer.write(plan, 3, 43, expected)
+                corpus.window_writer(corpus.clip_index(name)).write(plan, 3, 43, found)
+                np.testing.assert_array_equal(found, expected)
+
+
+def test_a_damaged_clip_does_not_prevent_windows_of_others(tmp_path):
+    files = {f"{n}": tmp_path / f"{n}.mocp" for n in range(3)}
+    for seed, path in enumerate(files.values()):
+        path.write_bytes(mocpack.encode(walk(1.0, seed=seed), max_error="5mm", effort="fast"))
+    pack(files, tmp_path / "all.mocps")
+    data = bytearray((tmp_path / "all.mocps").read_bytes())
+    with open_corpus(tmp_path / "all.mocps") as corpus:
+        place, whole = corpus.index.place(0), corpus.read(0)
+        expected = list(corpus.windows(1.0))
+    data[place.offset + whole.index(b"DATA") - len(place.base) + 12] ^= 255  # in keysine's head
+    (tmp_path / "damaged.mocps").write_bytes(data)
+    with open_corpus(tmp_path / "damaged.mocps") as corpus:
+        windows = corpus.windows(1.0)  # opens clip 0 up to its payload
+        with pytest.raises(FormatError):
+            windows[0]
+        np.testing.assert_array_equal([windows[1], windows[2]], expected[1:])
 
 
 def test_a_shared_skeleton_hides_neither_damage_nor_uneven_times(tmp_path):

@@ -83,12 +83,13 @@ extern "C"
 	/* Reads the head at the start of `src` into `memory` of mocpack_keysine_head_memory_size bytes, aligned
 	 * as by malloc. `skeleton` must outlive the head. `fault` may be null; it is written if the head is
 	 * corrupt. The memory size is 0 for an invalid head; mocpack_keysine_open then reports the reason without
-	 * using memory. */
+	 * using memory. `like` is the head of another clip of the same skeleton, or null; its results are copied
+	 * where they are equal. */
 	size_t mocpack_keysine_head_memory_size(const uint8_t* src, size_t src_size, size_t joints,
 											size_t frame_count);
 	mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const mocpack_Skeleton* skeleton,
 										size_t frame_count, void* memory, mocpack_KeysineHead** head,
-										mocpack_Fault* fault);
+										mocpack_Fault* fault, const mocpack_KeysineHead* like);
 	mocpack_KeysineLayout mocpack_keysine_layout(const mocpack_KeysineHead* head);
 	mocpack_KeysineFields mocpack_keysine_fields(const mocpack_KeysineHead* head);
 	size_t mocpack_keysine_key_frame(const mocpack_KeysineHead* head, size_t key);

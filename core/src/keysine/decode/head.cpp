@@ -178,7 +178,7 @@ size_t mocpack_keysine_head_memory_size(const uint8_t* src, size_t src_size, siz
 
 mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const mocpack_Skeleton* skeleton,
 									size_t frame_count, void* memory, mocpack_KeysineHead** head,
-									mocpack_Fault* fault)
+									mocpack_Fault* fault, const mocpack_KeysineHead* like)
 {
 	mocpack_KeysineHead found = {};
 	TableReader reader(nullptr, 0);
@@ -203,7 +203,7 @@ mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const m
 		return MOCPACK_CORRUPT;
 	symbols.plan(rooms.table, *skeleton, h->grid, h->shared);
 	TrackChannels tracks(rooms.table, *skeleton, rooms.first_channels);
-	if (!build_plan(&h->plan, rooms.plan, fault) ||
+	if (!build_plan(&h->plan, rooms.plan, fault, like ? &like->plan : nullptr) ||
 		!symbols.predictors(rooms.predictors, h->predictor_count, tracks) ||
 		!symbols.shifts(rooms.shifts, h->layer_count - 1, h->plan.track_count) ||
 		(h->grid && !check_range(fault, "channels of a grid", double(h->plan.channel_count), 0,

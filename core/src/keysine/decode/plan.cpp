@@ -2,6 +2,7 @@
 #include "keysine/decode/plan.h"
 
 #include <cmath>
+#include <cstring>
 
 #include "common/arena.h"
 #include "keysine/decode/costs.h"
@@ -33,7 +34,10 @@ MOCPACK_NOINLINE void exponential(double x, double y, double z, double* out)
 
 void turn_by(double grid, const int32_t* numbers, double* out)
 {
-	exponential(grid * numbers[0], grid * numbers[1], grid * numbers[2], out);
+	if (!SMALL_BUILD && !(numbers[0] | numbers[1] | numbers[2]))
+		store(out, Quat{0, 0, 0, 1});
+	else
+		exponential(grid * numbers[0], grid * numbers[1], grid * numbers[2], out);
 }
 
 // Rotates `turn` about an axis.
@@ -130,6 +134,22 @@ void fill_still(const Plan& plan)
 		still_turn(plan.hinges[j], row, plan.fine, still);
 		still_place(plan.hinges[j], row, plan.fine, skeleton.offsets + 3 * j, still + 4);
 	}
+}
+
+// Returns whether the plans of two clips of one skeleton without hinges have the same inertia: the same
+// joints move, and the others have the same constants.
+bool has_same_inertia(const Plan& plan, const Plan& like)
+{
+	bool same = plan.fine == like.fine;
+	for (size_t j = 0; j < plan.skeleton->joint_count && same; ++j)
+	{
+		const int32_t *row = plan.table + PLAN_COLUMNS * j, *other = like.table + PLAN_COLUMNS * j;
+		same = row[ROTATION_KIND] == other[ROTATION_KIND] && row[TRANSLATION_KIND] == other[TRANSLATION_KIND];
+		for (int a = 0; a < 3; ++a)
+			same = same && (row[ROTATION_KIND] != STILL_ROTATION || row[MEAN + a] == other[MEAN + a]) &&
+				   (row[TRANSLATION_KIND] != STILL_TRANSLATION || row[ORIGIN + a] == other[ORIGIN + a]);
+	}
+	return same;
 }
 
 void count_descendants(const Plan& plan)
@@ -380,12 +400,24 @@ void add_position(Plan* plan, size_t j, const JointHinges& hinges)
 	add_track(plan, track);
 }
 
+// Computes the inverse square root of a joint's inertia, or copies that of another plan with equal inertia.
+const double* find_inverse_root(const Plan& plan, size_t joint, const Plan* like)
+{
+	const double* inertia = plan.inertia + 9 * joint;
+	double* root = plan.inverse_root + 9 * joint;
+	if (!SMALL_BUILD && like && like->table[PLAN_COLUMNS * joint + ROTATION_KIND] == VECTOR_ROTATION &&
+		!std::memcmp(inertia, like->inertia + 9 * joint, 9 * sizeof(double)))
+		copy(like->inverse_root + 9 * joint, 9, root);
+	else
+		inverse_square_root(inertia, root);
+	return root;
+}
+
 // Axes of a rotation vector: column c of axes = root * (column c of turn), where root is the inverse square
 // root of the inertia.
-void vector_axes(const double* inertia, const int32_t* basis, double* axes)
+void vector_axes(const double* root, const int32_t* basis, double* axes)
 {
-	double root[9], turn[9], turned[4];
-	inverse_square_root(inertia, root);
+	double turn[9], turned[4];
 	turn_by(1.0 / (1 << AXES_BITS), basis, turned);
 	matrix_of(load_quat(turned), turn);
 	for (int c = 0; c < 3; ++c)
@@ -405,7 +437,7 @@ Vec3 hinge_axis(const double* inertia, Vec3 axis)
 	return 1.0 / std::sqrt(dot(axis, moved)) * axis;
 }
 
-void add_rotation(Plan* plan, size_t j, int32_t parent_track, const JointHinges& hinges)
+void add_rotation(Plan* plan, size_t j, int32_t parent_track, const JointHinges& hinges, const Plan* like)
 {
 	const int32_t* row = plan->table + PLAN_COLUMNS * j;
 	const int32_t kind = row[ROTATION_KIND];
@@ -426,7 +458,7 @@ void add_rotation(Plan* plan, size_t j, int32_t parent_track, const JointHinges&
 	if (kind == VECTOR_ROTATION)
 	{
 		track.kind = VECTOR_TRACK, track.channels = 3;
-		vector_axes(inertia, row + BASIS, track.axes);
+		vector_axes(find_inverse_root(*plan, j, like), row + BASIS, track.axes);
 	}
 	else if (kind == HINGE_ROTATION)
 	{
@@ -457,6 +489,7 @@ double* lay_out(Plan* plan, size_t joints, Arena* arena, int32_t** tracks)
 	plan->carried_offset = arena->allocate<double>(3 * joints);
 	plan->carried_rotation = arena->allocate<double>(4 * joints);
 	plan->inertia = arena->allocate<double>(9 * joints);
+	plan->inverse_root = arena->allocate<double>(9 * joints);
 	plan->shift_cost = arena->allocate<double>(joints);
 	plan->tracks = arena->allocate<Track>(2 * joints);
 	plan->hinges = arena->allocate<JointHinges>(joints);
@@ -490,7 +523,7 @@ size_t plan_size(size_t joints)
 	return arena.used();
 }
 
-bool build_plan(Plan* plan, void* memory, mocpack_Fault* fault)
+bool build_plan(Plan* plan, void* memory, mocpack_Fault* fault, const Plan* like)
 {
 	size_t joints = plan->skeleton->joint_count;
 	Arena arena(memory);
@@ -507,6 +540,8 @@ bool build_plan(Plan* plan, void* memory, mocpack_Fault* fault)
 	fill_carried(*plan);
 	if (plan->skeleton->hinge_count)
 		fill_hinged_inertia(*plan, work);
+	else if (!SMALL_BUILD && like && has_same_inertia(*plan, *like))
+		copy(like->inertia, 9 * joints, plan->inertia);
 	else
 		fill_inertia(*plan);
 	for (size_t j = 0; j < joints; ++j)
@@ -520,7 +555,7 @@ bool build_plan(Plan* plan, void* memory, mocpack_Fault* fault)
 		if (turns(plan->table + PLAN_COLUMNS * j))
 		{
 			rotation_track[j] = int32_t(plan->track_count);
-			add_rotation(plan, j, above, own);
+			add_rotation(plan, j, above, own, like);
 		}
 	}
 	return true;

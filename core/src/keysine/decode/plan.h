@@ -137,6 +137,7 @@ struct Plan
 	double* carried_offset;	  // (J, 3)
 	double* carried_rotation; // (J, 4)
 	double* inertia;		  // (J, 9)
+	double* inverse_root;	  // (J, 9) inverse square root of the inertia, of joints with rotation vectors
 	double* shift_cost;		  // (J) squared displacement of points per that of the joint, if there are hinges
 							  // hinges
 	JointHinges* hinges;	  // (J)
@@ -232,8 +233,9 @@ void make_local(const Plan& plan, const Track& track, const Quat& above, double*
 size_t plan_size(size_t joints);
 
 // Fills `plan` from its table, skeleton, unit and fine grid; memory has plan_size(J) bytes. Returns false if
-// a number of the table is out of range, and fills `fault`, which may be null.
-bool build_plan(Plan* plan, void* memory, mocpack_Fault* fault);
+// a number of the table is out of range, and fills `fault`, which may be null. `like` is the plan of another
+// clip of the same skeleton, or null: equal inertia and its inverse roots are copied from it.
+bool build_plan(Plan* plan, void* memory, mocpack_Fault* fault, const Plan* like = nullptr);
 
 } // namespace keysine
 } // namespace mocpack

@@ -129,6 +129,21 @@ int32_t magnitude_between(Coder& coder, const uint16_t* starts, int m, int32_t l
 	return low;
 }
 
+// Codes raw bits, then a sign if there is one.
+template <typename Coder> RestAndSign rest_and_sign(Coder& coder, int count, bool has_sign, RestAndSign value)
+{
+	value.rest = coder.bits(count, value.rest);
+	value.sign = coder.bits(has_sign, value.sign);
+	return value;
+}
+
+#ifndef MOCPACK_SMALL
+inline RestAndSign rest_and_sign(TableReader& reader, int count, bool has_sign, RestAndSign)
+{
+	return reader.rest_and_sign(count, has_sign);
+}
+#endif
+
 template <typename Coder> class KeySymbols
 {
   public:
@@ -217,9 +232,17 @@ template <typename Coder> class KeySymbols
 		int symbol = coder.symbol(table_of(track, c, state, apart, mean), SYMBOLS,
 								  symbol_of(magnitude(value), COARSE));
 		found_[track.first_channel + c] = uint8_t(symbol);
-		int32_t size = rest_of(coder, symbol, COARSE, magnitude(value));
-		failed_ = failed_ || size < 0;
-		return coder.bits(size > 0, value < 0) ? -size : size;
+		if (symbol == ESCAPE)
+		{
+			const int32_t size = rest_of(coder, symbol, COARSE, magnitude(value));
+			failed_ = failed_ || size < 0;
+			return coder.bits(size > 0, value < 0) ? -size : size;
+		}
+		const int32_t floor = symbol_floor(symbol, COARSE);
+		const RestAndSign found = rest_and_sign(coder, plain_bits(symbol, COARSE), symbol > 0,
+												{uint32_t(magnitude(value) - floor), uint32_t(value < 0)});
+		const int32_t size = floor + int32_t(found.rest);
+		return found.sign ? -size : size;
 	}
 
 	const uint16_t* table_of(const Track& track, int32_t c, int state, int32_t apart, int32_t mean) const

@@ -40,8 +40,8 @@ bool WrittenPayload::open(EncodeTask* task, const uint8_t* bytes, size_t size)
 	const size_t memory = mocpack_keysine_head_memory_size(bytes, size, joints, frames);
 	if (!task->take(&memory_, memory))
 		return false;
-	if (mocpack_keysine_open(bytes, size, &task->skeleton, frames, memory_.data(), &head_, nullptr) !=
-		MOCPACK_OK)
+	if (mocpack_keysine_open(bytes, size, &task->skeleton, frames, memory_.data(), &head_, nullptr,
+							 nullptr) != MOCPACK_OK)
 		return task->stop(MOCPACK_CORRUPT);
 	layout_ = mocpack_keysine_layout(head_);
 	fields_ = mocpack_keysine_fields(head_);

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from mocpack.codec import Decoder, Layer, PayloadLayout, WindowWriter
 from mocpack.codecs.keysine.payload import open_payload
 from mocpack.cores import core_count
 from mocpack.header import array_bytes
-from mocpack.skeleton import Skeleton
 
 LONG_CLIP = 2000  # frames; longer clips use all cores
 
@@ -38,11 +37,6 @@ class KeysineDecoder(Decoder):
         """The open payload."""
         return open_payload(self.payload, self.header, partial=self.payload.is_truncated)
 
-    @cached_property
-    def _skeleton(self) -> _core.Skeleton:
-        skeleton: Skeleton = self.header.skeleton
-        return skeleton.to_core(self.header.translated_joints)
-
     def clip(self) -> Clip:
         self.payload.read_all()  # which checks the file's checksum
         return self.frames(0, self.header.frame_count)
@@ -58,9 +52,8 @@ class KeysineDecoder(Decoder):
     def window_writer(self) -> WindowWriter:
         return self.native
 
-    def similar_window_writer(self, file: bytes, like: _core.File) -> WindowWriter | None:
-        limit = self.payload.memory_limit
-        return _core.KeysinePayload.open_alike(self._skeleton, file, like, limit)
+    def window_opener(self, own_file: _core.File) -> Callable[[bytes], WindowWriter | None] | None:
+        return partial(self.native.open_alike, own_file)
 
     def byte_ranges(self, start: int, stop: int) -> list[tuple[int, int]]:
         return self.native.ranges(start, stop)
