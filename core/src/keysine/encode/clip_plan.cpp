@@ -243,10 +243,9 @@ void ClipStatistics::measure_means(const EncodeTask& task)
 	}
 }
 
-/* Chooses which rotations share the reference of the rotation above, given which joints rotate. They are
- * large parts of limbs that carry about as much as the part above. Relative to it they would have its error,
- * too, in a motion without its last layers. The topmost rotations and those below them stay relative to their
- * parents, because a motion turns in the world. */
+/* Chooses which rotations share the reference of the rotation above, given which joints rotate: those right
+ * below the topmost rotation, and large parts of limbs that carry about as much as the part above. Relative
+ * to the rotation above, they would have its error in a motion without its last layers. */
 bool ClipStatistics::choose_references(EncodeTask* task, double fine, int32_t* table)
 {
 	const Constants& c = task->constants;
@@ -273,12 +272,15 @@ bool ClipStatistics::choose_references(EncodeTask* task, double fine, int32_t* t
 	for (size_t t = 0; t < plan.track_count; ++t)
 	{
 		const Track& track = plan.tracks[t];
-		if (track.parent < 0 || plan.tracks[track.parent].parent < 0)
+		if (track.parent < 0)
 			continue;
+		const Track& above = plan.tracks[track.parent];
 		const double own = inertia_of(track);
+		const bool carries = own >= c.sharing_ratio * inertia_of(above) && own >= c.sharing_share * largest;
+		// the parts below the topmost rotation are relative to the world with it, unless it turns far there
+		const bool turns_far = turns_[size_t(above.joint)].farthest > c.max_vector_turn;
 		table[PLAN_COLUMNS * size_t(track.joint) + SHARES_REFERENCE] =
-			own >= c.sharing_ratio * inertia_of(plan.tracks[track.parent]) &&
-			own >= c.sharing_share * largest;
+			above.parent < 0 ? !turns_far : carries;
 	}
 	return refer(task, table);
 }
