@@ -99,10 +99,22 @@ void Fields::end()
 		fail(MOCPACK_CORRUPT) << " has " << uint64_t(left()) << " extra bytes";
 }
 
+Fields Fields::sized()
+{
+	const uint64_t size = varint();
+	return part(raw(size), size_t(size));
+}
+
 ErrorMessage Fields::fail(mocpack_Status status)
 {
 	good_ = false;
 	return ErrorMessage(error_, status, offset_) << where_;
+}
+
+bool Fields::no_memory()
+{
+	good_ = false;
+	return mocpack::no_memory(error_, where_, offset_);
 }
 
 void Fields::check(bool right, const char* message)

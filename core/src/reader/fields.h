@@ -10,9 +10,10 @@ class Fields
 {
   public:
 	// `where` names the part in error messages; `offset` is its position in the file. `error` is written only
-	// on failure.
+	// on failure. Null `bytes` stand for bytes that could not be loaded: the error is set already.
 	Fields(const char* where, const uint8_t* bytes, size_t size, uint64_t offset, mocpack_Error* error)
-		: where_(where), at_(bytes), end_(bytes + size), offset_(offset), error_(error)
+		: where_(where), at_(bytes), end_(bytes ? bytes + size : bytes), offset_(offset), error_(error),
+		  good_(bytes)
 	{
 	}
 
@@ -68,11 +69,22 @@ class Fields
 		return Fields(where_, bytes, size, offset_, error_);
 	}
 
+	// Reads bytes of the same part that follow their size.
+	Fields sized();
+
+	// Continues after another part of the same bytes, and fails if that has failed.
+	void join(const Fields& part)
+	{
+		good_ = good_ && part.good_;
+	}
+
 	// Fails if bytes are left.
 	void end();
 
 	// Sets the error and returns its message, to be continued.
 	ErrorMessage fail(mocpack_Status status);
+	// Sets the error of a failed allocation. Returns false, for callers to return.
+	bool no_memory();
 	void check(bool right, const char* message);
 
   private:
@@ -80,7 +92,7 @@ class Fields
 	const uint8_t *at_, *end_;
 	uint64_t offset_;
 	mocpack_Error* error_;
-	bool good_ = true;
+	bool good_;
 };
 
 } // namespace mocpack

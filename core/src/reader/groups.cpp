@@ -176,8 +176,7 @@ bool decode_group(const mocpack_Reader& r, Lane* lane, size_t group, void* rows,
 	if (finish_lane(r, *lane, stop - first, rows))
 		return true;
 	ErrorMessage(error, MOCPACK_CORRUPT, m.raw.rows_offset)
-		<< "frames " << uint64_t(first) << " to " << uint64_t(stop)
-		<< ": invalid rotations or translations";
+		<< "frames " << uint64_t(first) << " to " << uint64_t(stop) << ": invalid rotations or translations";
 	return false;
 }
 

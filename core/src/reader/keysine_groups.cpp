@@ -133,7 +133,8 @@ bool decode_group_frames(const mocpack_Motion& m, GroupLane* lane, size_t group,
 										  layers.count, out.columns, out.rotations, out.translations,
 										  &lane->sines, lane->scratch);
 	return status == MOCPACK_OK ||
-		   fail_group(m, group, status, status == MOCPACK_TRUNCATED ? ", ends too early" : ", is corrupt", error);
+		   fail_group(m, group, status, status == MOCPACK_TRUNCATED ? ", ends too early" : ", is corrupt",
+					  error);
 }
 
 void decode_key(const mocpack_Motion& m, const int32_t* key, const FrameArrays& out)

@@ -85,7 +85,7 @@ struct RawOpening
 		Memory& memory = motion->memory;
 		void* buffer = nullptr;
 		if (!motion->bytes.all && !(buffer = memory.allocate(mask_size + 1)))
-			return no_memory(error, "the channels of the raw payload");
+			return no_memory(error, "raw payload");
 		const uint8_t* mask = motion->bytes.view(chunks.data.offset, mask_size, buffer, error);
 		const bool good = mask && read_mask(mask) && read_still(mask, mask_size);
 		memory.release(buffer);
@@ -119,7 +119,7 @@ struct RawOpening
 		}
 		int32_t* stored = motion->memory.allocate_array<int32_t>(uint64_t(raw.stored_count) + 1);
 		if (!stored)
-			return no_memory(error, "the channels of the raw payload");
+			return no_memory(error, "raw payload");
 		for (size_t c = 0, at = 0; c < count; ++c)
 			if (is_stored(mask, c))
 				stored[at++] = int32_t(c);
@@ -153,7 +153,7 @@ struct RawOpening
 		double* still = motion->memory.allocate_array<double>(uint64_t(count) + 1);
 		void* buffer = motion->bytes.all ? nullptr : motion->memory.allocate(still_size + 1);
 		if (!still || (!motion->bytes.all && !buffer))
-			return no_memory(error, "the channels of the raw payload");
+			return no_memory(error, "raw payload");
 		const uint8_t* at = motion->bytes.view(chunks.data.offset + mask_size, still_size, buffer, error);
 		bool good = at != nullptr;
 		for (size_t c = 0; good && c < count; ++c)

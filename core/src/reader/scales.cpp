@@ -29,13 +29,12 @@ bool are_scales(const double* numbers, uint64_t count)
 }
 
 // Reads the constant scales of the joints whose bit is set.
-bool read_constant(Fields* in, mocpack_Motion* motion, mocpack_Error* error)
+bool read_constant(Fields* in, mocpack_Motion* motion)
 {
 	Memory& memory = motion->memory;
 	const size_t joints = motion->info.joint_count;
 	const uint8_t* bits = in->raw((joints + 7) / 8);
-	const uint64_t size = in->varint();
-	const uint8_t* bytes = in->raw(size);
+	Fields part = in->sized();
 	if (!in->good())
 		return false;
 	size_t count = 0;
@@ -44,8 +43,7 @@ bool read_constant(Fields* in, mocpack_Motion* motion, mocpack_Error* error)
 	double* scales = memory.allocate_array<double>(3 * uint64_t(joints));
 	double* numbers = memory.allocate_array<double>(3 * uint64_t(count) + 1);
 	if (!scales || !numbers)
-		return no_memory(error, "joint scales");
-	Fields part = in->part(bytes, size_t(size));
+		return in->no_memory();
 	if (!read_numbers(&part, count, 3, numbers, &memory))
 		return false;
 	in->check(are_scales(numbers, 3 * count), ": a scale exceeds 1e6");
@@ -90,13 +88,13 @@ bool read_scaled_joints(const Chunk& chunk, mocpack_Motion* motion, mocpack_Erro
 	mocpack_Info& info = motion->info;
 	const uint8_t flags = in.u8();
 	in.check(flags && flags <= HAS_CONSTANT + HAS_MOVING, ": unknown flags");
-	if (!in.good() || (flags & HAS_CONSTANT && !read_constant(&in, motion, error)))
+	if (!in.good() || (flags & HAS_CONSTANT && !read_constant(&in, motion)))
 		return false;
 	if (!(flags & HAS_MOVING))
 		return true;
 	int32_t* joints = motion->memory.allocate_array<int32_t>(uint64_t(info.joint_count) + 1);
 	if (!joints)
-		return no_memory(error, "joint scales");
+		return in.no_memory();
 	info.scaled_count = read_indices(&in, info.joint_count, joints);
 	info.scaled_joints = joints;
 	in.check(info.scaled_count > 0, ": moving scales without a joint");
@@ -119,7 +117,7 @@ bool read_moving_scales(const Chunk& chunk, mocpack_Motion* motion, mocpack_Erro
 	// no overflow: frames × joints is at most 16384 × the bytes of the file
 	motion->moving_scales = motion->memory.allocate_array<double>(frames * columns);
 	if (!motion->moving_scales)
-		return no_memory(error, "joint scales");
+		return in.no_memory();
 	if (!read_numbers(&in, size_t(frames), size_t(columns), motion->moving_scales, &motion->memory, 0,
 					  &SERIES_CODERS))
 		return false;
@@ -189,12 +187,12 @@ bool apply_constant_scales(mocpack_Motion* motion, mocpack_Error* error)
 	double* powers = memory.allocate_array<double>(uint64_t(info.joint_count) + 1);
 	double* factors = memory.allocate_array<double>(uint64_t(info.translated_count) + 1);
 	if (!powers || !factors)
-		return no_memory(error, "joint scales");
+		return no_memory(error, "chunk SCAL");
 	scale_powers(info, powers);
 	double* offsets = scaled_points(*motion, tree.offsets, nullptr, tree.joint_count, powers, &memory);
 	double* ends = scaled_points(*motion, tree.end_sites, tree.end_joints, tree.end_count, powers, &memory);
 	if (!offsets || !ends)
-		return no_memory(error, "joint scales");
+		return no_memory(error, "chunk SCAL");
 	if (!are_in_range(offsets, tree.joint_count) || !are_in_range(ends, tree.end_count))
 	{
 		ErrorMessage(error, MOCPACK_CORRUPT) << "chunk SCAL: scaled offsets exceed 1e6 meters";

@@ -29,7 +29,7 @@ bool read_times(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error
 	uint64_t frames = motion->info.frame_count;
 	double* times = motion->memory.allocate_array<double>(frames);
 	if (!times)
-		return no_memory(error, "frame times");
+		return in.no_memory();
 	if (!read_numbers(&in, size_t(frames), 1, times, &motion->memory))
 		return false;
 	in.check(times[0] == motion->info.start_time, ": the first time differs from the start time");
@@ -98,7 +98,7 @@ bool read_joint_bounds(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error
 	const size_t joints = motion->info.joint_count;
 	mocpack_JointBounds* bounds = motion->memory.allocate_array<mocpack_JointBounds>(joints);
 	if (!bounds)
-		return no_memory(error, "bounds of joints");
+		return in.no_memory();
 	const uint8_t flags = in.u8();
 	const size_t count = size_t(in.varint(joints));
 	bool right = flags <= 1 && count;
@@ -147,7 +147,7 @@ bool read_gaps(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
 	gaps.starts = memory.allocate_array<size_t>(uint64_t(gaps.joint_count) + 1);
 	gaps.changes = memory.allocate_array<uint64_t>(uint64_t(changes) + 1);
 	if (!gaps.joints || !gaps.first || !gaps.starts || !gaps.changes)
-		return no_memory(error, "gaps");
+		return in.no_memory();
 	in = packed.part(bytes, size);
 	gaps.starts[gaps.joint_count] = read_changes(&in, motion->info, &gaps);
 	memory.release(bytes);
