@@ -102,7 +102,9 @@ void Fields::end()
 Fields Fields::sized()
 {
 	const uint64_t size = varint();
-	return part(raw(size), size_t(size));
+	Fields found = part(raw(size), size_t(size));
+	found.join(*this);
+	return found;
 }
 
 ErrorMessage Fields::fail(mocpack_Status status)

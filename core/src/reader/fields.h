@@ -10,10 +10,10 @@ class Fields
 {
   public:
 	// `where` names the part in error messages; `offset` is its position in the file. `error` is written only
-	// on failure. Null `bytes` stand for bytes that could not be loaded: the error is set already.
+	// on failure. If bytes could not be loaded and are null, the error is set already.
 	Fields(const char* where, const uint8_t* bytes, size_t size, uint64_t offset, mocpack_Error* error)
 		: where_(where), at_(bytes), end_(bytes ? bytes + size : bytes), offset_(offset), error_(error),
-		  good_(bytes)
+		  good_(bytes || !size)
 	{
 	}
 

@@ -522,15 +522,15 @@ bool read_lossless(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* 
 		return false;
 	}
 	LosslessShape shape;
-	void* buffer = motion->bytes.all ? nullptr : motion->memory.allocate(data.size + 1);
-	if ((!motion->bytes.all && !buffer) || !lossless_shape(*motion, &shape, &motion->memory))
+	if (!lossless_shape(*motion, &shape, &motion->memory))
 		return no_memory(error, "lossless payload");
 	LosslessPayload& out = motion->lossless;
-	const uint8_t* payload = motion->bytes.view(data.offset, data.size, buffer, error);
+	const uint8_t* payload =
+		motion->bytes.load(data.offset, data.size, "lossless payload", &motion->memory, error);
 	if (!payload ||
 		!read_lossless_payload(shape, payload, size_t(data.size), data.offset, &motion->memory, &out, error))
 		return false;
-	motion->memory.release(buffer);
+	motion->bytes.unload(payload, &motion->memory);
 	if (out.channels && is_scaled(motion->info))
 	{
 		ErrorMessage(error, MOCPACK_CORRUPT, data.offset)

@@ -82,13 +82,9 @@ struct RawOpening
 		const uint64_t size = chunks.data.size, mask_size = (motion->channel_count + 7) / 8;
 		if (size < mask_size)
 			return truncated(mask_size);
-		Memory& memory = motion->memory;
-		void* buffer = nullptr;
-		if (!motion->bytes.all && !(buffer = memory.allocate(mask_size + 1)))
-			return no_memory(error, "raw payload");
-		const uint8_t* mask = motion->bytes.view(chunks.data.offset, mask_size, buffer, error);
+		const uint8_t* mask = load(0, mask_size);
 		const bool good = mask && read_mask(mask) && read_still(mask, mask_size);
-		memory.release(buffer);
+		motion->bytes.unload(mask, &motion->memory);
 		return good;
 	}
 
@@ -98,6 +94,11 @@ struct RawOpening
 		ErrorMessage(error, MOCPACK_TRUNCATED, chunks.data.offset + chunks.data.size)
 			<< "raw payload: expected " << needed << " bytes, got " << chunks.data.size;
 		return false;
+	}
+
+	const uint8_t* load(uint64_t start, uint64_t size)
+	{
+		return motion->bytes.load(chunks.data.offset + start, size, "raw payload", &motion->memory, error);
 	}
 
 	static bool is_stored(const uint8_t* mask, size_t c)
@@ -151,10 +152,9 @@ struct RawOpening
 		raw.rows_offset = chunks.data.offset + start;
 		motion->largest_input = size_t((motion->longest_group + 1) * raw.row_size());
 		double* still = motion->memory.allocate_array<double>(uint64_t(count) + 1);
-		void* buffer = motion->bytes.all ? nullptr : motion->memory.allocate(still_size + 1);
-		if (!still || (!motion->bytes.all && !buffer))
+		if (!still)
 			return no_memory(error, "raw payload");
-		const uint8_t* at = motion->bytes.view(chunks.data.offset + mask_size, still_size, buffer, error);
+		const uint8_t *values = load(mask_size, still_size), *at = values;
 		bool good = at != nullptr;
 		for (size_t c = 0; good && c < count; ++c)
 		{
@@ -165,7 +165,7 @@ struct RawOpening
 			good = std::isfinite(still[c]) || fail_not_finite(chunks.data.offset + mask_size, error);
 		}
 		raw.still = still;
-		motion->memory.release(buffer);
+		motion->bytes.unload(values, &motion->memory);
 		return good;
 	}
 };

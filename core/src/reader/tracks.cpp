@@ -115,16 +115,10 @@ struct TrackReader
 
 	TrackReader(const mocpack_Motion& file, size_t index, mocpack_Error* error)
 		: motion(file), track(file.info.tracks[index]), memory(file.memory.allocator(), file.memory.left()),
-		  in("chunk trak", nullptr, 0, file.track_offsets[index], error)
+		  in("chunk trak",
+			 file.bytes.load(file.track_offsets[index], track.chunk_size, "chunk trak", &memory, error),
+			 size_t(track.chunk_size), file.track_offsets[index], error)
 	{
-		const uint64_t offset = file.track_offsets[index];
-		void* buffer = file.bytes.all ? nullptr : memory.allocate(track.chunk_size + 1);
-		if (!file.bytes.all && !buffer)
-		{
-			in.no_memory();
-			return;
-		}
-		in = in.part(file.bytes.view(offset, track.chunk_size, buffer, error), size_t(track.chunk_size));
 		mocpack_Track head = read_track_head(&in, UINT64_MAX);
 		// a callback may return other bytes than when the file was opened
 		in.check(head.count == track.count && head.kind == track.kind && head.has_times == track.has_times,
