@@ -8,6 +8,14 @@
 namespace mocpack
 {
 
+size_t count_set(const uint8_t* mask, size_t count)
+{
+	size_t found = 0;
+	for (size_t i = 0; mask && i < count; ++i)
+		found += is_set(mask, i);
+	return found;
+}
+
 const uint8_t* Fields::raw(uint64_t size)
 {
 	if (!good_)
@@ -81,6 +89,20 @@ int64_t Fields::zigzag()
 {
 	uint64_t value = varint();
 	return value & 1 ? -int64_t(value >> 1) - 1 : int64_t(value >> 1);
+}
+
+void Fields::joint_indices(size_t count, size_t joints, bool unique, int32_t* out)
+{
+	uint64_t at = 0;
+	for (size_t i = 0; i < count && good_; ++i)
+	{
+		const uint64_t step = varint();
+		at += step;
+		check(step < joints && at < joints && (!i || step || !unique),
+			  ": a joint index is out of range or repeated");
+		if (out)
+			out[i] = int32_t(at);
+	}
 }
 
 mocpack_Text Fields::text(uint64_t longest)

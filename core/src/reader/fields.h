@@ -6,6 +6,15 @@
 namespace mocpack
 {
 
+// Returns bit i of a mask, lowest bit first.
+inline bool is_set(const uint8_t* mask, size_t i)
+{
+	return mask[i / 8] >> i % 8 & 1;
+}
+
+// Counts the set bits among the first `count`; 0 if `mask` is null.
+size_t count_set(const uint8_t* mask, size_t count);
+
 class Fields
 {
   public:
@@ -41,6 +50,8 @@ class Fields
 	uint64_t varint(uint64_t most = uint64_t(1) << 63);
 	// A signed varint: 0, 1, 2, 3, 4 … stand for 0, -1, 1, -2, 2 …
 	int64_t zigzag();
+	// Ascending joint indices below `joints`, as differences, into `out` unless it is null.
+	void joint_indices(size_t count, size_t joints, bool unique, int32_t* out);
 	// A text in UTF-8 after its size, at most `longest` bytes. It points into the bytes and is not
 	// zero-terminated.
 	mocpack_Text text(uint64_t longest);

@@ -89,15 +89,15 @@ struct HingeReader : ChunkReader
 			{
 				rows[h].joint = int32_t(j);
 				rows[h].name = channel_name(info.names[j], motion->channels[j].codes[i], &room);
-				kinds[h] = uint8_t((bits[2 * h / 8] >> 2 * h % 8 & 1 ? HAS_LOWEST : 0) |
-								   (bits[(2 * h + 1) / 8] >> (2 * h + 1) % 8 & 1 ? HAS_HIGHEST : 0));
+				kinds[h] = uint8_t((is_set(bits, 2 * h) ? HAS_LOWEST : 0) |
+								   (is_set(bits, 2 * h + 1) ? HAS_HIGHEST : 0));
 				Vec3 axis = unit_axis(motion->channels[j].axis(i));
 				if (motion->channel_frames)
 					axis = rotate(load_quat(motion->channel_frames + 4 * j), axis);
 				store(rows[h].axis, axis);
 			}
 		for (size_t b = 2 * count; bits && b % 8; ++b)
-			in.check(!(bits[b / 8] >> b % 8 & 1), ": bits after the last hinge must be 0");
+			in.check(!is_set(bits, b), ": bits after the last hinge must be 0");
 	}
 
 	// joint.Xrotation for BVH, joint.rx for ASF.

@@ -140,12 +140,6 @@ bool combine(int64_t whole, const Scale& scale, uint8_t kind, int64_t amount, do
 	return true;
 }
 
-// Returns bit i of a mask, lowest bit first.
-bool is_set(const uint8_t* mask, size_t i)
-{
-	return mask[i / 8] >> i % 8 & 1;
-}
-
 struct LosslessReader
 {
 	const LosslessShape& shape;
@@ -278,9 +272,8 @@ struct LosslessReader
 	{
 		const size_t width = columns.count;
 		const uint8_t* moving = mask(width);
-		size_t count = 0, size = 0;
-		for (size_t c = 0; moving && c < width; ++c)
-			count += is_set(moving, c);
+		const size_t count = count_set(moving, width);
+		size_t size = 0;
 		const uint8_t* still = inflated(8 * uint64_t(width - count), &size);
 		if (in.good())
 			in.check(size == 8 * (width - count), ": wrong number of constant columns");
@@ -448,9 +441,7 @@ struct LosslessReader
 	void read_remainders(uint64_t frames, size_t count, uint8_t** kinds, int64_t** amounts)
 	{
 		const uint8_t* columns = mask(count);
-		size_t width = 0;
-		for (size_t c = 0; columns && c < count; ++c)
-			width += is_set(columns, c);
+		const size_t width = count_set(columns, count);
 		const int32_t* kind = in.good() ? read_plane(frames, width) : nullptr;
 		const int32_t* length = in.good() ? read_plane(frames, width) : nullptr;
 		const uint64_t numbers = frames * width;

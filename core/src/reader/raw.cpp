@@ -101,18 +101,12 @@ struct RawOpening
 		return motion->bytes.load(chunks.data.offset + start, size, "raw payload", &motion->memory, error);
 	}
 
-	static bool is_stored(const uint8_t* mask, size_t c)
-	{
-		return mask[c / 8] >> c % 8 & 1;
-	}
-
 	bool read_mask(const uint8_t* mask)
 	{
 		RawPayload& raw = motion->raw;
 		const size_t count = motion->channel_count;
-		for (size_t c = 0; c < count; ++c)
-			raw.stored_count += is_stored(mask, c);
-		if (count && !is_stored(mask, 0))
+		raw.stored_count = count_set(mask, count);
+		if (count && !is_set(mask, 0))
 		{
 			ErrorMessage(error, MOCPACK_CORRUPT, chunks.data.offset)
 				<< "raw payload: the first channel must be stored per frame";
@@ -122,7 +116,7 @@ struct RawOpening
 		if (!stored)
 			return no_memory(error, "raw payload");
 		for (size_t c = 0, at = 0; c < count; ++c)
-			if (is_stored(mask, c))
+			if (is_set(mask, c))
 				stored[at++] = int32_t(c);
 		raw.stored = stored;
 		return true;
@@ -158,7 +152,7 @@ struct RawOpening
 		bool good = at != nullptr;
 		for (size_t c = 0; good && c < count; ++c)
 		{
-			if (is_stored(mask, c))
+			if (is_set(mask, c))
 				continue;
 			still[c] = load_float(at);
 			at += 4;

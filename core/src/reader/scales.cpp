@@ -37,9 +37,7 @@ bool read_constant(Fields* in, mocpack_Motion* motion)
 	Fields part = in->sized();
 	if (!in->good())
 		return false;
-	size_t count = 0;
-	for (size_t j = 0; j < joints; ++j)
-		count += bits[j / 8] >> j % 8 & 1;
+	const size_t count = count_set(bits, joints);
 	double* scales = memory.allocate_array<double>(3 * uint64_t(joints));
 	double* numbers = memory.allocate_array<double>(3 * uint64_t(count) + 1);
 	if (!scales || !numbers)
@@ -50,7 +48,7 @@ bool read_constant(Fields* in, mocpack_Motion* motion)
 	const double* next = numbers;
 	for (size_t j = 0; j < joints; ++j)
 		for (size_t c = 0; c < 3; ++c)
-			scales[3 * j + c] = bits[j / 8] >> j % 8 & 1 ? *next++ : 1.0;
+			scales[3 * j + c] = is_set(bits, j) ? *next++ : 1.0;
 	memory.release(numbers);
 	motion->info.scales = scales;
 	return in->good();
@@ -61,23 +59,6 @@ void skip_constant(Fields* in, size_t joints)
 {
 	in->raw((joints + 7) / 8);
 	in->raw(in->varint());
-}
-
-// Reads which joints have moving scales; `joints` may be null.
-size_t read_indices(Fields* in, size_t joint_count, int32_t* joints)
-{
-	const size_t count = size_t(in->varint(joint_count));
-	uint64_t at = 0;
-	for (size_t i = 0; i < count && in->good(); ++i)
-	{
-		const uint64_t step = in->varint();
-		at += step;
-		in->check(step < joint_count && at < joint_count && (!i || step),
-				  ": a joint index is out of range or repeated");
-		if (joints)
-			joints[i] = int32_t(at);
-	}
-	return count;
 }
 
 } // namespace
@@ -95,7 +76,8 @@ bool read_scaled_joints(const Chunk& chunk, mocpack_Motion* motion, mocpack_Erro
 	int32_t* joints = motion->memory.allocate_array<int32_t>(uint64_t(info.joint_count) + 1);
 	if (!joints)
 		return in.no_memory();
-	info.scaled_count = read_indices(&in, info.joint_count, joints);
+	info.scaled_count = size_t(in.varint(info.joint_count));
+	in.joint_indices(info.scaled_count, info.joint_count, true, joints);
 	info.scaled_joints = joints;
 	in.check(info.scaled_count > 0, ": moving scales without a joint");
 	return in.good();
@@ -112,7 +94,8 @@ bool read_moving_scales(const Chunk& chunk, mocpack_Motion* motion, mocpack_Erro
 		in.end();
 		return in.good();
 	}
-	read_indices(&in, info.joint_count, nullptr);
+	in.varint(); // their number is known
+	in.joint_indices(info.scaled_count, info.joint_count, true, nullptr);
 	const uint64_t frames = info.frame_count, columns = 3 * uint64_t(info.scaled_count);
 	// no overflow: frames × joints is at most 16384 × the bytes of the file
 	motion->moving_scales = motion->memory.allocate_array<double>(frames * columns);

@@ -205,8 +205,8 @@ struct SkeletonReader : ChunkReader
 		names(joints);
 		parents(joints);
 		layouts(joints);
-		info.translated_joints = indices(&info.translated_count, joints, joints, 1);
-		info.end_joints = indices(&info.end_count, MAX_JOINTS, joints, 0);
+		info.translated_joints = indices(&info.translated_count, joints, true);
+		info.end_joints = indices(&info.end_count, MAX_JOINTS, false);
 		unit();
 		points(joints);
 		axes(joints);
@@ -289,19 +289,11 @@ struct SkeletonReader : ChunkReader
 			turning->codes[0] = code;
 	}
 
-	int32_t* indices(size_t* count, size_t most, size_t joints, int32_t least)
+	int32_t* indices(size_t* count, size_t most, bool unique)
 	{
 		*count = size_t(in.varint(most));
 		int32_t* found = array<int32_t>(*count);
-		uint64_t at = 0;
-		for (size_t i = 0; i < *count && in.good(); ++i)
-		{
-			uint64_t step = in.varint(MAX_JOINTS);
-			at += step;
-			in.check(at < joints && (!i || int64_t(step) >= least),
-					 ": a joint index is out of range or repeated");
-			found[i] = int32_t(at);
-		}
+		in.joint_indices(*count, info.joint_count, unique, found);
 		return found;
 	}
 
@@ -419,10 +411,9 @@ bool read_rest(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
 {
 	Fields in = fields_of(chunk, "chunk REST", error);
 	Memory& memory = motion->memory;
-	size_t joints = motion->info.joint_count, count = 0;
+	const size_t joints = motion->info.joint_count;
 	const uint8_t* bits = in.raw((joints + 7) / 8);
-	for (size_t j = 0; bits && j < joints; ++j)
-		count += bits[j / 8] >> j % 8 & 1;
+	const size_t count = count_set(bits, joints);
 	double* rest = memory.allocate_array<double>(4 * uint64_t(joints));
 	if (!rest)
 		return in.no_memory();
@@ -436,7 +427,7 @@ bool read_rest(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
 	{
 		double* q = rest + 4 * j;
 		q[3] = 1;
-		if (numbers.good() && bits[j / 8] >> j % 8 & 1)
+		if (numbers.good() && is_set(bits, j))
 			read_rest_rotation(*omitted++, &numbers, q);
 	}
 	numbers.end();

@@ -60,16 +60,9 @@ namespace
 size_t read_changes(Fields* in, const mocpack_Info& info, Gaps* gaps)
 {
 	size_t count = size_t(in->varint(info.joint_count)), found = 0;
-	uint64_t joint = 0, frames = info.frame_count;
+	const uint64_t frames = info.frame_count;
 	gaps->joint_count = count;
-	for (size_t i = 0; i < count && in->good(); ++i)
-	{
-		uint64_t step = in->varint(info.joint_count);
-		joint += step;
-		in->check(joint < info.joint_count && (!i || step), ": a joint index is out of range or repeated");
-		if (gaps->joints)
-			gaps->joints[i] = int32_t(joint);
-	}
+	in->joint_indices(count, info.joint_count, true, gaps->joints);
 	for (size_t i = 0; i < count && in->good(); ++i)
 	{
 		uint8_t first = in->u8();
