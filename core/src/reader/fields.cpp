@@ -8,6 +8,14 @@
 namespace mocpack
 {
 
+double power_of_ten(int exponent)
+{
+	double power = 1;
+	for (; exponent > 0; --exponent)
+		power *= 10;
+	return power;
+}
+
 size_t count_set(const uint8_t* mask, size_t count)
 {
 	size_t found = 0;

@@ -12,6 +12,8 @@ inline bool is_set(const uint8_t* mask, size_t i)
 	return mask[i / 8] >> i % 8 & 1;
 }
 
+double power_of_ten(int exponent);
+
 // Counts the set bits among the first `count`; 0 if `mask` is null.
 size_t count_set(const uint8_t* mask, size_t count);
 
@@ -68,9 +70,7 @@ class Fields
 		check(whole != 0, ": a compact number must not be 0");
 		if (!good_)
 			return 0;
-		double scale = 1;
-		for (int d = form & 15; d > 0; --d)
-			scale *= 10;
+		const double scale = power_of_ten(form & 15);
 		return form < 16 ? double(whole) / scale : scale / double(whole);
 	}
 

@@ -175,9 +175,7 @@ bool read_numbers(Fields* in, size_t rows, size_t columns, double* numbers, Memo
 		!(brief ? coders->read_compact(way & 3, way / BRIEF_WAYS, in, rows, columns, numbers, memory)
 				: read_whole(in, rows, columns, numbers, memory, coders)))
 		return false;
-	double power = 1;
-	for (int d = 0; d < digits; ++d)
-		power *= 10;
+	const double power = power_of_ten(digits);
 	for (size_t i = 0; i < rows * columns; ++i)
 		numbers[i] = form == DECIMALS ? numbers[i] / power : numbers[i] * step;
 	return true;

@@ -310,9 +310,7 @@ struct SkeletonReader : ChunkReader
 	{
 		uint8_t digits = in.u8();
 		in.check(digits <= POINT_DIGITS || digits == AS_FLOATS, ": points have more than 9 decimals");
-		double power = 1;
-		for (int d = 0; digits != AS_FLOATS && d < digits; ++d)
-			power *= 10;
+		const double power = power_of_ten(digits);
 		double* offsets = array<double>(3 * joints);
 		double* sites = array<double>(3 * info.end_count);
 		size_t count = 3 * (joints + info.end_count);
@@ -347,9 +345,7 @@ struct SkeletonReader : ChunkReader
 			return;
 		uint8_t digits = in.u8();
 		in.check(digits <= POINT_DIGITS, ": unknown kind of axes");
-		double power = 1;
-		for (int d = 0; d < digits; ++d)
-			power *= 10;
+		const double power = power_of_ten(digits);
 		for (size_t j = 0; j < joints && in.good(); ++j)
 		{
 			double degrees[3];
