@@ -325,6 +325,9 @@ void trailers_that_cannot_be_are_refused(const Archive& made)
 	check(status_of({"INDX", "tabl"}, 0) == MOCPACK_CORRUPT, "and the index comes last");
 	check(status_of({"NEWS", "INDX"}, 0) == MOCPACK_UNSUPPORTED, "what must be known and is not");
 	check(status_of({}, 0) == MOCPACK_CORRUPT && status_of({"tabl"}, 0) == MOCPACK_CORRUPT, "no index");
+	Bytes empty;
+	put_chunk(&empty, "INDX", {});
+	check(Opened(made.with_trailer(empty)).status == MOCPACK_TRUNCATED, "an empty index");
 	check(status_of({"tabl"}, 2) == MOCPACK_TRUNCATED, "a chunk that is cut");
 	check(status_of({"tabl"}, 10) == MOCPACK_TRUNCATED, "a chunk that is cut in its tag");
 }

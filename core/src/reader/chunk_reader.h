@@ -9,7 +9,6 @@ struct ChunkReader
 {
 	Fields in;
 	mocpack_Motion* motion;
-	bool out_of_memory = false;
 
 	ChunkReader(const Fields& fields, mocpack_Motion* own) : in(fields), motion(own)
 	{
@@ -19,11 +18,6 @@ struct ChunkReader
 	template <typename T> T* array(uint64_t count)
 	{
 		return static_cast<T*>(bytes(count + 1, sizeof(T)));
-	}
-
-	bool can_continue() const
-	{
-		return in.good() && !out_of_memory;
 	}
 
 	// Reads a name of at most `longest` bytes. Copies it to `*room` and advances `*room` past its
@@ -36,7 +30,8 @@ struct ChunkReader
 		if (!in.good())
 			return nullptr;
 		void* found = count > SIZE_MAX / size ? nullptr : motion->memory.allocate(count * size);
-		out_of_memory = out_of_memory || !found;
+		if (!found)
+			in.no_memory();
 		return found;
 	}
 };

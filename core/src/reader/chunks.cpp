@@ -120,10 +120,7 @@ bool is_same(const Chunk& a, const Chunk& b)
 
 bool load_chunk(const Bytes& bytes, const uint8_t* tag, Chunk* chunk, Memory* memory, mocpack_Error* error)
 {
-	void* buffer = bytes.all ? nullptr : memory->allocate(chunk->size + 1);
-	if (!bytes.all && !buffer)
-		return no_memory(error, "the file's chunks");
-	chunk->body = bytes.view(chunk->offset, chunk->size, buffer, error);
+	chunk->body = bytes.load(chunk->offset, chunk->size, "the file's chunks", memory, error);
 	return chunk->body && check_chunk(tag, *chunk, error);
 }
 

@@ -90,13 +90,6 @@ MOCPACK_NOINLINE inline Fields fields_of(const Chunk& chunk, const char* name, m
 	return Fields(name, chunk.body, size_t(chunk.size), chunk.offset, error);
 }
 
-MOCPACK_NOINLINE inline bool no_memory(mocpack_Error* error, const char* what)
-{
-	ErrorMessage(error, MOCPACK_NO_MEMORY)
-		<< what << " need more memory than the limit allows or the system has";
-	return false;
-}
-
 // Copies a text and terminates it with a zero; false if out of memory.
 bool copy_text(const void* bytes, size_t size, mocpack_Text* text, Memory* memory);
 

@@ -89,4 +89,11 @@ ErrorMessage& ErrorMessage::quote(const void* text, size_t size)
 	return *this;
 }
 
+bool no_memory(mocpack_Error* error, const char* what, uint64_t offset)
+{
+	ErrorMessage(error, MOCPACK_NO_MEMORY, offset)
+		<< what << ": needs more memory than the limit allows or the system has";
+	return false;
+}
+
 } // namespace mocpack

@@ -31,4 +31,7 @@ class ErrorMessage
 	void put(char letter);
 };
 
+// Sets the error of a failed allocation. Returns false, for callers to return.
+bool no_memory(mocpack_Error* error, const char* what, uint64_t offset = 0);
+
 } // namespace mocpack

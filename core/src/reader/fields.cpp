@@ -8,6 +8,22 @@
 namespace mocpack
 {
 
+double power_of_ten(int exponent)
+{
+	double power = 1;
+	for (; exponent > 0; --exponent)
+		power *= 10;
+	return power;
+}
+
+size_t count_set(const uint8_t* mask, size_t count)
+{
+	size_t found = 0;
+	for (size_t i = 0; mask && i < count; ++i)
+		found += is_set(mask, i);
+	return found;
+}
+
 const uint8_t* Fields::raw(uint64_t size)
 {
 	if (!good_)
@@ -83,6 +99,20 @@ int64_t Fields::zigzag()
 	return value & 1 ? -int64_t(value >> 1) - 1 : int64_t(value >> 1);
 }
 
+void Fields::joint_indices(size_t count, size_t joints, bool unique, int32_t* out)
+{
+	uint64_t at = 0;
+	for (size_t i = 0; i < count && good_; ++i)
+	{
+		const uint64_t step = varint();
+		at += step;
+		check(step < joints && at < joints && (!i || step || !unique),
+			  ": a joint index is out of range or repeated");
+		if (out)
+			out[i] = int32_t(at);
+	}
+}
+
 mocpack_Text Fields::text(uint64_t longest)
 {
 	const size_t size = size_t(varint(longest));
@@ -99,10 +129,24 @@ void Fields::end()
 		fail(MOCPACK_CORRUPT) << " has " << uint64_t(left()) << " extra bytes";
 }
 
+Fields Fields::sized()
+{
+	const uint64_t size = varint();
+	Fields found = part(raw(size), size_t(size));
+	found.join(*this);
+	return found;
+}
+
 ErrorMessage Fields::fail(mocpack_Status status)
 {
 	good_ = false;
 	return ErrorMessage(error_, status, offset_) << where_;
+}
+
+bool Fields::no_memory()
+{
+	good_ = false;
+	return mocpack::no_memory(error_, where_, offset_);
 }
 
 void Fields::check(bool right, const char* message)

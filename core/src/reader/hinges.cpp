@@ -84,20 +84,20 @@ struct HingeReader : ChunkReader
 		lay_out(found);
 		char* room = array<char>(letters);
 		const uint8_t* bits = in.raw((2 * count + 7) / 8);
-		for (size_t j = 0, h = 0; j < info.joint_count && can_continue() && bits; ++j)
+		for (size_t j = 0, h = 0; j < info.joint_count && in.good() && bits; ++j)
 			for (int i = 0; has_channels(j) && i < motion->channels[j].turns; ++i, ++h)
 			{
 				rows[h].joint = int32_t(j);
 				rows[h].name = channel_name(info.names[j], motion->channels[j].codes[i], &room);
-				kinds[h] = uint8_t((bits[2 * h / 8] >> 2 * h % 8 & 1 ? HAS_LOWEST : 0) |
-								   (bits[(2 * h + 1) / 8] >> (2 * h + 1) % 8 & 1 ? HAS_HIGHEST : 0));
+				kinds[h] = uint8_t((is_set(bits, 2 * h) ? HAS_LOWEST : 0) |
+								   (is_set(bits, 2 * h + 1) ? HAS_HIGHEST : 0));
 				Vec3 axis = unit_axis(motion->channels[j].axis(i));
 				if (motion->channel_frames)
 					axis = rotate(load_quat(motion->channel_frames + 4 * j), axis);
 				store(rows[h].axis, axis);
 			}
 		for (size_t b = 2 * count; bits && b % 8; ++b)
-			in.check(!(bits[b / 8] >> b % 8 & 1), ": bits after the last hinge must be 0");
+			in.check(!is_set(bits, b), ": bits after the last hinge must be 0");
 	}
 
 	// joint.Xrotation for BVH, joint.rx for ASF.
@@ -123,7 +123,7 @@ struct HingeReader : ChunkReader
 		lay_out(found);
 		char* room = array<char>(uint64_t(in.left()) + count);
 		int64_t joint = -1;
-		for (size_t h = 0; h < count && can_continue(); ++h)
+		for (size_t h = 0; h < count && in.good(); ++h)
 		{
 			int64_t step = in.zigzag();
 			in.check(step > -MAX_STEP && step < MAX_STEP, ": joint index out of range");
@@ -133,7 +133,7 @@ struct HingeReader : ChunkReader
 		}
 		const uint8_t* given = in.raw(count);
 		size_t others = 0;
-		for (size_t h = 0; h < count && given && can_continue(); ++h)
+		for (size_t h = 0; h < count && given && in.good(); ++h)
 		{
 			in.check(given[h] < 2 * HAS_HIGHEST && given[h] % SLIDES <= OTHER_AXIS,
 					 ": unknown kind of hinge");
@@ -141,20 +141,20 @@ struct HingeReader : ChunkReader
 			rows[h].slides = (given[h] & SLIDES) != 0;
 			others += given[h] % SLIDES == OTHER_AXIS;
 		}
-		for (size_t h = 0; h < count && can_continue(); ++h)
+		for (size_t h = 0; h < count && in.good(); ++h)
 			rows[h].name = name(MAX_HINGE_NAME_BYTES, &room);
 		axes(others);
 	}
 
 	void axes(size_t others)
 	{
-		uint64_t size = in.varint();
-		const uint8_t* bytes = in.raw(size);
+		Fields part = in.sized();
 		double* numbers = array<double>(3 * uint64_t(others));
-		Fields part = in.part(bytes, bytes ? size_t(size) : 0);
-		failed = can_continue() && !read_numbers(&part, others, 3, numbers, &memory);
+		if (in.good())
+			read_numbers(&part, others, 3, numbers, &memory);
+		in.join(part);
 		const double* next = numbers;
-		for (size_t h = 0; h < count && can_continue() && !failed; ++h)
+		for (size_t h = 0; h < count && in.good(); ++h)
 		{
 			int axis = kinds[h] % SLIDES;
 			if (axis < OTHER_AXIS)
@@ -168,14 +168,11 @@ struct HingeReader : ChunkReader
 	void limits()
 	{
 		size_t limited = 0;
-		for (size_t h = 0; h < count && can_continue(); ++h)
+		for (size_t h = 0; h < count && in.good(); ++h)
 			limited += ((kinds[h] & HAS_LOWEST) > 0) + ((kinds[h] & HAS_HIGHEST) > 0);
 		double* numbers = array<double>(limited);
-		if (!can_continue() || !read_numbers(&in, limited, 1, numbers, &memory))
-		{
-			failed = true;
+		if (!in.good() || !read_numbers(&in, limited, 1, numbers, &memory))
 			return;
-		}
 		const double* next = numbers;
 		for (size_t h = 0; h < count; ++h)
 		{
@@ -204,7 +201,7 @@ struct HingeReader : ChunkReader
 		uint8_t* slides = array<uint8_t>(count);
 		double* axes_of = array<double>(3 * uint64_t(count));
 		double* limits_of = array<double>(2 * uint64_t(count));
-		if (!can_continue())
+		if (!in.good())
 			return;
 		for (size_t h = 0; h < count; ++h)
 			++starts[rows[h].joint + 1];
@@ -225,7 +222,7 @@ struct HingeReader : ChunkReader
 		motion->hinge_joints = sorted, motion->hinge_rows = row_of;
 		motion->hinge_slides = slides, motion->hinge_axes = axes_of;
 		motion->hinge_limits = limits_of;
-		for (size_t h = 0; h < count && can_continue();)
+		for (size_t h = 0; h < count && in.good();)
 			h = check_joint(h);
 	}
 
@@ -248,14 +245,13 @@ struct HingeReader : ChunkReader
 				 ": a joint has more than 2 turning or 3 sliding hinges");
 		in.check(!sliding || is_translated(joints[first]), ": a joint slides but has no translation");
 		const double least = NEARLY_PARALLEL * NEARLY_PARALLEL, *axes_of = motion->hinge_axes + 3 * first;
-		if (can_continue())
+		if (in.good())
 			in.check(are_axes_independent(axes_of, int(sliding), least) &&
 						 are_axes_independent(axes_of + 3 * sliding, int(turning), least),
 					 ": axes of a joint are nearly parallel");
 		return end;
 	}
 
-	bool failed = false;
 	static const int64_t MAX_STEP = 1 << 20;
 };
 
@@ -292,7 +288,7 @@ bool read_hinges(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* erro
 		size_t size = 0, names = 0;
 		uint8_t* dictionary = names_of_joints(motion->info, &memory, &names);
 		if (!dictionary)
-			return no_memory(error, "hinges");
+			return body.no_memory();
 		inflated = inflate_fields(&body, MAX_ROW_BYTES, &memory, &size, dictionary, names);
 		memory.release(dictionary);
 		if (!inflated)
@@ -302,15 +298,13 @@ bool read_hinges(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* erro
 	}
 	else
 		reader.by_channels();
-	if (reader.can_continue() && !reader.failed)
+	if (reader.in.good())
 		reader.limits();
-	if (reader.can_continue() && !reader.failed)
+	if (reader.in.good())
 		reader.sort_by_joint();
 	memory.release(reader.kinds);
 	memory.release(inflated);
-	if (reader.out_of_memory)
-		return no_memory(error, "hinges");
-	return reader.in.good() && !reader.failed;
+	return reader.in.good();
 }
 
 } // namespace mocpack

@@ -42,12 +42,9 @@ struct PayloadOpening
 			fail(MOCPACK_TRUNCATED, data.offset) << "the motion data ends inside the keysine head";
 			return false;
 		}
-		void* buffer = nullptr;
-		if (!motion->bytes.all && !(buffer = motion->memory.allocate(size + 1)))
-			return no_memory(error, "keysine head");
-		view = motion->bytes.view(data.offset, size, buffer, error);
+		view = motion->bytes.load(data.offset, size, "keysine head", &motion->memory, error);
 		bool good = view && parse_head(view, size_t(size));
-		motion->memory.release(buffer);
+		motion->bytes.unload(view, &motion->memory);
 		return good;
 	}
 
@@ -58,21 +55,13 @@ struct PayloadOpening
 		const size_t needed = mocpack_keysine_head_memory_size(src, size, motion->tree.joint_count, frames);
 		void* memory = needed ? motion->memory.allocate_unfilled(needed) : nullptr; // none if invalid
 		if (needed && !memory)
-			return too_large();
+			return no_memory(error, "keysine head", motion->payload.offset);
 		const mocpack_Status status =
 			mocpack_keysine_open(src, size, &motion->tree, frames, memory, &motion->head, &fault, like);
 		if (status != MOCPACK_OK)
 			return head_fault(status, fault);
 		motion->layout = mocpack_keysine_layout(motion->head);
 		return true;
-	}
-
-	bool too_large()
-	{
-		fail(MOCPACK_NO_MEMORY, motion->payload.offset)
-			<< motion->info.frame_count << " frames of " << uint64_t(motion->info.joint_count)
-			<< " joints need more memory than the limit allows or the system has";
-		return false;
 	}
 
 	bool head_fault(mocpack_Status status, const mocpack_Fault& fault)
@@ -104,7 +93,7 @@ struct PayloadOpening
 		uint64_t* offsets = motion->memory.allocate_array<uint64_t>(uint64_t(parts) + 1);
 		mocpack_Layer* layers = motion->memory.allocate_array<mocpack_Layer>(l.layer_count);
 		if (!offsets || !layers)
-			return too_large();
+			return no_memory(error, "keysine head", motion->payload.offset);
 		offsets[0] = motion->payload.offset + l.head_size;
 		for (size_t i = 0; i < parts; ++i)
 			offsets[i + 1] = offsets[i] + l.sizes[i];

@@ -140,24 +140,11 @@ bool combine(int64_t whole, const Scale& scale, uint8_t kind, int64_t amount, do
 	return true;
 }
 
-// Returns bit i of a mask, lowest bit first.
-bool is_set(const uint8_t* mask, size_t i)
-{
-	return mask[i / 8] >> i % 8 & 1;
-}
-
 struct LosslessReader
 {
 	const LosslessShape& shape;
-	mocpack_Error* error;
 	Memory& memory;
 	Fields in;
-	bool has_failed = false; // whether an error occurred outside `in`
-
-	bool can_continue() const
-	{
-		return in.good() && !has_failed;
-	}
 
 	bool run(LosslessPayload* out)
 	{
@@ -166,47 +153,31 @@ struct LosslessReader
 		if (in.good() && held & HOLDS_CHANNELS)
 		{
 			out->channels = read_matrix(shape.channels);
-			for (uint64_t i = 0; can_continue() && i < shape.frame_count * shape.channels.count; ++i)
+			for (uint64_t i = 0; in.good() && i < shape.frame_count * shape.channels.count; ++i)
 				in.check(std::isfinite(out->channels[i]), ": a channel value is not finite");
 		}
-		if (can_continue() && held & HOLDS_MOTION)
+		if (in.good() && held & HOLDS_MOTION)
 			out->motion = read_matrix(shape.motion);
-		if (can_continue())
+		if (in.good())
 			in.end();
-		return can_continue();
+		return in.good();
 	}
 
   private:
-	bool out_of_memory()
-	{
-		has_failed = true;
-		return no_memory(error, "the numbers of a lossless clip");
-	}
-
 	template <typename T> T* array(uint64_t count)
 	{
-		T* found = can_continue() ? memory.allocate_array<T>(count + 1) : nullptr;
-		if (can_continue() && !found)
-			out_of_memory();
+		T* found = in.good() ? memory.allocate_array<T>(count + 1) : nullptr;
+		if (in.good() && !found)
+			in.no_memory();
 		return found;
 	}
 
-	// Reads a field that starts with its size.
-	Fields sized()
-	{
-		const uint64_t size = in.varint();
-		const uint8_t* bytes = in.raw(size);
-		return in.part(bytes ? bytes : in.at(), bytes ? size_t(size) : 0);
-	}
-
-	// Reads such a field and inflates it to at most `most` bytes; null on failure.
+	// Reads a field that starts with its size, and inflates it to at most `most` bytes; null on failure.
 	uint8_t* inflated(uint64_t most, size_t* size)
 	{
-		Fields packed = sized();
-		if (!can_continue())
-			return nullptr;
+		Fields packed = in.sized();
 		uint8_t* bytes = inflate_fields(&packed, most, &memory, size);
-		has_failed = has_failed || !bytes;
+		in.join(packed);
 		return bytes;
 	}
 
@@ -225,7 +196,7 @@ struct LosslessReader
 	int32_t* read_plane(uint64_t rows, uint64_t columns)
 	{
 		const uint64_t MAX_CLASSES = 65536;
-		Fields code = sized();
+		Fields code = in.sized();
 		const size_t size = code.left(),
 					 classes = size_t(columns < MAX_CLASSES ? (columns ? columns : 1) : MAX_CLASSES);
 		in.check(!columns || rows <= ROWS_PER_BYTE * (uint64_t(size) + 1),
@@ -233,7 +204,7 @@ struct LosslessReader
 		int32_t* values = array<int32_t>(rows * columns);
 		uint16_t* kinds = array<uint16_t>(columns);
 		uint8_t* models = array<uint8_t>(mocpack_planes_models_size(classes));
-		if (!can_continue())
+		if (!in.good())
 			return nullptr;
 		for (size_t c = 0; c < columns; ++c)
 			kinds[c] = uint16_t(c);
@@ -268,11 +239,11 @@ struct LosslessReader
 	{
 		const uint8_t lead = in.u8();
 		in.check(lead <= 1 && lead < shape.frame_count, ": more leading frames than the clip has");
-		if (can_continue() && shape.frame_count > UINT64_MAX / 64 / (columns.count + 1))
-			out_of_memory(); // the number of values would overflow
+		if (in.good() && shape.frame_count > UINT64_MAX / 64 / (columns.count + 1))
+			in.no_memory(); // the number of values would overflow
 		double* matrix = array<double>(shape.frame_count * columns.count);
 		const void* kept = memory.last_allocation();
-		if (can_continue())
+		if (in.good())
 			fill_matrix(lead, columns, matrix);
 		memory.release_after(kept);
 		return matrix;
@@ -282,16 +253,15 @@ struct LosslessReader
 	{
 		const uint64_t frames = shape.frame_count;
 		int32_t* patterns = array<int32_t>(columns.count);
-		for (size_t c = 0; can_continue() && c < columns.count; ++c)
+		for (size_t c = 0; in.good() && c < columns.count; ++c)
 			patterns[c] = -1;
 		size_t width = 0;
-		const int32_t* signs =
-			can_continue() ? read_zero_signs(frames, columns.count, patterns, &width) : nullptr;
-		if (can_continue() && lead)
+		const int32_t* signs = in.good() ? read_zero_signs(frames, columns.count, patterns, &width) : nullptr;
+		if (in.good() && lead)
 			read_block(lead, columns, matrix);
-		if (can_continue())
+		if (in.good())
 			read_block(frames - lead, columns, matrix + lead * columns.count);
-		for (uint64_t t = 0; signs && can_continue() && t < frames; ++t)
+		for (uint64_t t = 0; signs && in.good() && t < frames; ++t)
 			for (size_t c = 0; c < columns.count; ++c)
 				if (patterns[c] >= 0 && signs[t * width + size_t(patterns[c])] &&
 					matrix[t * columns.count + c] == 0)
@@ -302,13 +272,12 @@ struct LosslessReader
 	{
 		const size_t width = columns.count;
 		const uint8_t* moving = mask(width);
-		size_t count = 0, size = 0;
-		for (size_t c = 0; moving && c < width; ++c)
-			count += is_set(moving, c);
+		const size_t count = count_set(moving, width);
+		size_t size = 0;
 		const uint8_t* still = inflated(8 * uint64_t(width - count), &size);
-		if (can_continue())
+		if (in.good())
 			in.check(size == 8 * (width - count), ": wrong number of constant columns");
-		if (!can_continue())
+		if (!in.good())
 			return;
 		for (size_t c = 0; c < width; ++c)
 		{
@@ -332,15 +301,15 @@ struct LosslessReader
 	{
 		Scale* scales = array<Scale>(count);
 		int64_t* whole = array<int64_t>(frames * count);
-		if (!can_continue())
+		if (!in.good())
 			return;
 		read_scales(scales, count);
 		read_whole(frames, columns, moving, count, whole);
 		uint8_t* kinds = nullptr;
 		int64_t* amounts = nullptr;
-		if (can_continue() && in.u8())
+		if (in.good() && in.u8())
 			read_remainders(frames, count, &kinds, &amounts);
-		for (uint64_t t = 0; can_continue() && t < frames; ++t)
+		for (uint64_t t = 0; in.good() && t < frames; ++t)
 			for (size_t c = 0, k = 0; c < columns.count; ++c)
 			{
 				if (!is_set(moving, c))
@@ -378,30 +347,30 @@ struct LosslessReader
 		for (size_t c = 0; codes && c < count; ++c)
 			fields.check(!(codes[c] >> 5) || (codes[c] <= 127 && (codes[c] & 31) <= TURN_DIGITS),
 						 ": a wrapped angle is not allowed in this column");
-		has_failed = has_failed || !fields.good();
+		in.join(fields);
 	}
 
 	void read_whole(uint64_t frames, const LosslessColumns& columns, const uint8_t* moving, size_t count,
 					int64_t* whole)
 	{
-		const size_t curve_count = can_continue() ? size_t(in.varint(count)) : 0;
+		const size_t curve_count = in.good() ? size_t(in.varint(count)) : 0;
 		Curve* curves = array<Curve>(curve_count);
 		uint8_t* follows = array<uint8_t>(count);
-		for (size_t i = 0; i < curve_count && can_continue(); ++i)
+		for (size_t i = 0; i < curve_count && in.good(); ++i)
 			read_curve(count, &curves[i]);
-		for (size_t i = 0; i < curve_count && can_continue(); ++i)
+		for (size_t i = 0; i < curve_count && in.good(); ++i)
 		{
 			in.check(!follows[curves[i].column], ": a curve depends on another curve");
 			follows[curves[i].column] = 1;
 		}
-		for (size_t i = 0; i < curve_count && can_continue(); ++i)
+		for (size_t i = 0; i < curve_count && in.good(); ++i)
 			for (size_t d = 0; d < curves[i].driver_count; ++d)
 				in.check(!follows[curves[i].drivers[d]], ": a curve depends on another curve");
 		read_free(frames, columns, moving, count, follows, whole);
-		if (!can_continue() || !curve_count)
+		if (!in.good() || !curve_count)
 			return;
 		const int32_t* distances = read_plane(frames, curve_count);
-		for (uint64_t t = 0; can_continue() && t < frames; ++t)
+		for (uint64_t t = 0; in.good() && t < frames; ++t)
 			for (size_t i = 0; i < curve_count; ++i)
 				whole[t * count + curves[i].column] =
 					follow(evaluate(curves[i], whole + t * count), distances[t * curve_count + i]);
@@ -423,7 +392,7 @@ struct LosslessReader
 		const size_t degree = curve->degree, two = curve->driver_count == 2;
 		const size_t count = two ? (degree + 1) * (degree + 2) / 2 : degree + 1;
 		curve->coefficients = array<double>(count);
-		for (size_t i = 0; i < count && can_continue(); ++i)
+		for (size_t i = 0; i < count && in.good(); ++i)
 		{
 			int64_t value = in.zigzag();
 			value = value < -MAX_COEFFICIENT ? -MAX_COEFFICIENT : value;
@@ -437,31 +406,31 @@ struct LosslessReader
 				   const uint8_t* follows, int64_t* whole)
 	{
 		int32_t* free_columns = array<int32_t>(count); // indices among all columns
-		if (!can_continue())
+		if (!in.good())
 			return;
 		size_t free_count = 0;
 		for (size_t c = 0, k = 0; c < columns.count; ++c)
 			if (is_set(moving, c) && !follows[k++])
 				free_columns[free_count++] = int32_t(c);
-		Fields code = sized();
+		Fields code = in.sized();
 		const size_t size = code.left();
 		const uint64_t numbers = frames * free_count;
 		in.check(numbers <= SERIES_NUMBERS_PER_BYTE * (uint64_t(size) + 4),
 				 ": more numbers than the bytes can hold");
 		SeriesGroups groups;
-		if (!can_continue())
+		if (!in.good())
 			return;
 		if (!group_columns(shape, columns, free_columns, free_count, &groups, &memory))
 		{
-			out_of_memory();
+			in.no_memory();
 			return;
 		}
 		int32_t* values = array<int32_t>(numbers);
 		uint8_t* scratch = array<uint8_t>(mocpack_series_scratch_size(&groups.model));
-		if (!can_continue())
+		if (!in.good())
 			return;
 		finish(mocpack_series_decode(values, size_t(frames), &groups.model, scratch, code.raw(size), size));
-		for (uint64_t t = 0; can_continue() && t < frames; ++t)
+		for (uint64_t t = 0; in.good() && t < frames; ++t)
 			for (size_t k = 0, f = 0; k < count; ++k)
 				if (!follows[k])
 					whole[t * count + k] = values[t * free_count + f++];
@@ -472,23 +441,21 @@ struct LosslessReader
 	void read_remainders(uint64_t frames, size_t count, uint8_t** kinds, int64_t** amounts)
 	{
 		const uint8_t* columns = mask(count);
-		size_t width = 0;
-		for (size_t c = 0; columns && c < count; ++c)
-			width += is_set(columns, c);
-		const int32_t* kind = can_continue() ? read_plane(frames, width) : nullptr;
-		const int32_t* length = can_continue() ? read_plane(frames, width) : nullptr;
+		const size_t width = count_set(columns, count);
+		const int32_t* kind = in.good() ? read_plane(frames, width) : nullptr;
+		const int32_t* length = in.good() ? read_plane(frames, width) : nullptr;
 		const uint64_t numbers = frames * width;
-		for (uint64_t i = 0; can_continue() && i < numbers; ++i)
+		for (uint64_t i = 0; in.good() && i < numbers; ++i)
 			in.check(kind[i] >= 0 && kind[i] <= BY_ULPS && length[i] >= 0 && length[i] <= 64 &&
 						 length[i] <= 64 * kind[i],
 					 ": unknown kind or length of a remainder");
 		uint64_t* zigzag = array<uint64_t>(numbers);
 		*kinds = array<uint8_t>(frames * count);
 		*amounts = array<int64_t>(frames * count);
-		if (!can_continue())
+		if (!in.good())
 			return;
 		read_bits(length, numbers, zigzag);
-		for (uint64_t t = 0, i = 0; can_continue() && t < frames; ++t)
+		for (uint64_t t = 0, i = 0; in.good() && t < frames; ++t)
 			for (size_t c = 0; c < count; ++c)
 				if (is_set(columns, c))
 				{
@@ -533,7 +500,7 @@ bool is_scaled(const mocpack_Info& info)
 bool read_lossless_payload(const LosslessShape& shape, const uint8_t* payload, size_t size, uint64_t offset,
 						   Memory* memory, LosslessPayload* out, mocpack_Error* error)
 {
-	return LosslessReader{shape, error, *memory, {"lossless payload", payload, size, offset, error}}.run(out);
+	return LosslessReader{shape, *memory, {"lossless payload", payload, size, offset, error}}.run(out);
 }
 
 bool read_lossless(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* error)
@@ -546,15 +513,15 @@ bool read_lossless(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* 
 		return false;
 	}
 	LosslessShape shape;
-	void* buffer = motion->bytes.all ? nullptr : motion->memory.allocate(data.size + 1);
-	if ((!motion->bytes.all && !buffer) || !lossless_shape(*motion, &shape, &motion->memory))
-		return no_memory(error, "the payload");
+	if (!lossless_shape(*motion, &shape, &motion->memory))
+		return no_memory(error, "lossless payload");
 	LosslessPayload& out = motion->lossless;
-	const uint8_t* payload = motion->bytes.view(data.offset, data.size, buffer, error);
+	const uint8_t* payload =
+		motion->bytes.load(data.offset, data.size, "lossless payload", &motion->memory, error);
 	if (!payload ||
 		!read_lossless_payload(shape, payload, size_t(data.size), data.offset, &motion->memory, &out, error))
 		return false;
-	motion->memory.release(buffer);
+	motion->bytes.unload(payload, &motion->memory);
 	if (out.channels && is_scaled(motion->info))
 	{
 		ErrorMessage(error, MOCPACK_CORRUPT, data.offset)

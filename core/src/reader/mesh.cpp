@@ -35,7 +35,7 @@ bool read_mesh(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
 		in.fail(MOCPACK_TRUNCATED) << " ends too early";
 	int32_t* corners = motion->memory.allocate_array<int32_t>(3 * mesh.face_count + 1);
 	if (!corners)
-		return no_memory(error, "the triangles of the mesh");
+		return in.no_memory();
 	int64_t corner = 0;
 	for (size_t i = 0; i < 3 * size_t(mesh.face_count) && in.good(); ++i)
 	{

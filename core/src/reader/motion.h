@@ -21,6 +21,16 @@ struct Bytes
 	// Returns bytes offset … offset + size - 1, which must lie inside the file: a pointer into memory, or a
 	// copy in `buffer`. Returns null and sets the error on failure.
 	const uint8_t* view(uint64_t offset, uint64_t size, void* buffer, mocpack_Error* error) const;
+
+	// Returns the same bytes, copied to allocated memory if the file is not in memory. `what` names them in
+	// errors. `unload` frees them.
+	const uint8_t* load(uint64_t offset, uint64_t size, const char* what, Memory* memory,
+						mocpack_Error* error) const;
+	void unload(const uint8_t* bytes, Memory* memory) const
+	{
+		if (!all)
+			memory->release(const_cast<uint8_t*>(bytes));
+	}
 };
 
 // When joints were captured: the flag of joint `joints[i]` starts as `first[i]` and flips at each of its

@@ -84,34 +84,36 @@ bool read_whole(Fields* in, size_t rows, size_t columns, double* numbers, Memory
 	if (!in->good())
 		return false;
 	size_t count = (rows - 1) * columns, size = 0;
-	uint8_t* bytes = nullptr;
-	if (in->left() && !(bytes = inflate_fields(in, uint64_t(MAX_VARINT_BYTES) * count, memory, &size)))
+	if (!in->left()) // all rows are equal
+	{
+		for (size_t i = 0; i < count; ++i)
+			numbers[columns + i] = numbers[i];
+		return true;
+	}
+	uint8_t* bytes = inflate_fields(in, uint64_t(MAX_VARINT_BYTES) * count, memory, &size);
+	if (!bytes)
 		return false;
 	Fields steps = in->part(bytes, size);
-	for (size_t i = 0; i < count; ++i)
-		numbers[columns + i] = bytes ? 0 : numbers[i % columns];
-	if (bytes)
+	// differences are stored row by row
+	for (size_t i = 0; i < count && steps.good(); ++i)
 	{
-		// differences are stored row by row
-		for (size_t i = 0; i < count && steps.good(); ++i)
+		int64_t step = steps.zigzag();
+		steps.check(step <= MAX_INTEGER && step >= -MAX_INTEGER, ": a number exceeds 2^53");
+		numbers[columns + i] = double(step);
+	}
+	steps.end();
+	for (size_t c = 0; c < columns && steps.good(); ++c)
+	{
+		double sum = 0;
+		for (size_t t = 1; t < rows; ++t)
 		{
-			int64_t step = steps.zigzag();
-			steps.check(step <= MAX_INTEGER && step >= -MAX_INTEGER, ": a number exceeds 2^53");
-			numbers[columns + i] = double(step);
-		}
-		steps.end();
-		for (size_t c = 0; c < columns && steps.good(); ++c)
-		{
-			double sum = 0;
-			for (size_t t = 1; t < rows; ++t)
-			{
-				sum += numbers[t * columns + c];
-				numbers[t * columns + c] = numbers[c] + sum;
-			}
+			sum += numbers[t * columns + c];
+			numbers[t * columns + c] = numbers[c] + sum;
 		}
 	}
 	memory->release(bytes);
-	return steps.good();
+	in->join(steps);
+	return in->good();
 }
 
 } // namespace
@@ -134,8 +136,7 @@ uint8_t* inflate_fields(Fields* in, uint64_t most, Memory* memory, size_t* size,
 	uint8_t* out = memory->allocate_array<uint8_t>(uint64_t(found.size) + 1);
 	if (!out)
 	{
-		in->fail(MOCPACK_NO_MEMORY) << " inflates to " << uint64_t(found.size)
-									<< " bytes, more than the memory limit allows";
+		in->no_memory();
 		return nullptr;
 	}
 	inflate(src, packed, dictionary, dictionary_size, out, found.size);
@@ -174,9 +175,7 @@ bool read_numbers(Fields* in, size_t rows, size_t columns, double* numbers, Memo
 		!(brief ? coders->read_compact(way & 3, way / BRIEF_WAYS, in, rows, columns, numbers, memory)
 				: read_whole(in, rows, columns, numbers, memory, coders)))
 		return false;
-	double power = 1;
-	for (int d = 0; d < digits; ++d)
-		power *= 10;
+	const double power = power_of_ten(digits);
 	for (size_t i = 0; i < rows * columns; ++i)
 		numbers[i] = form == DECIMALS ? numbers[i] / power : numbers[i] * step;
 	return true;

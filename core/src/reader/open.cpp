@@ -31,6 +31,17 @@ const uint8_t* Bytes::view(uint64_t offset, uint64_t size, void* buffer, mocpack
 	return nullptr;
 }
 
+const uint8_t* Bytes::load(uint64_t offset, uint64_t size, const char* what, Memory* memory,
+						   mocpack_Error* error) const
+{
+	if (all)
+		return all + offset;
+	uint8_t* buffer = memory->allocate_array<uint8_t>(size + 1);
+	if (!buffer)
+		no_memory(error, what, offset);
+	return buffer && view(offset, size, buffer, error) ? buffer : nullptr;
+}
+
 namespace
 {
 
@@ -288,20 +299,14 @@ struct Opening
 		for (const Chunk* chunk = chunks.tracks; chunk;)
 		{
 			const Chunk* next = chunk->next;
-			release_chunk(*chunk);
+			motion->bytes.unload(chunk->body, &motion->memory);
 			motion->memory.release(const_cast<Chunk*>(chunk));
 			chunk = next;
 		}
 		for (const Chunk* chunk :
 			 {&chunks.head, &chunks.skeleton, &chunks.hinges, &chunks.scales, &chunks.rest, &chunks.time,
 			  &chunks.meta, &chunks.play, &chunks.gaps, &chunks.bounds})
-			release_chunk(*chunk);
-	}
-
-	void release_chunk(const Chunk& chunk)
-	{
-		if (!motion->bytes.all && chunk.body)
-			motion->memory.release(const_cast<uint8_t*>(chunk.body));
+			motion->bytes.unload(chunk->body, &motion->memory);
 	}
 };
 

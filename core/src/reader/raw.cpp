@@ -82,13 +82,9 @@ struct RawOpening
 		const uint64_t size = chunks.data.size, mask_size = (motion->channel_count + 7) / 8;
 		if (size < mask_size)
 			return truncated(mask_size);
-		Memory& memory = motion->memory;
-		void* buffer = nullptr;
-		if (!motion->bytes.all && !(buffer = memory.allocate(mask_size + 1)))
-			return no_memory(error, "the channels of the raw payload");
-		const uint8_t* mask = motion->bytes.view(chunks.data.offset, mask_size, buffer, error);
+		const uint8_t* mask = load(0, mask_size);
 		const bool good = mask && read_mask(mask) && read_still(mask, mask_size);
-		memory.release(buffer);
+		motion->bytes.unload(mask, &motion->memory);
 		return good;
 	}
 
@@ -100,18 +96,17 @@ struct RawOpening
 		return false;
 	}
 
-	static bool is_stored(const uint8_t* mask, size_t c)
+	const uint8_t* load(uint64_t start, uint64_t size)
 	{
-		return mask[c / 8] >> c % 8 & 1;
+		return motion->bytes.load(chunks.data.offset + start, size, "raw payload", &motion->memory, error);
 	}
 
 	bool read_mask(const uint8_t* mask)
 	{
 		RawPayload& raw = motion->raw;
 		const size_t count = motion->channel_count;
-		for (size_t c = 0; c < count; ++c)
-			raw.stored_count += is_stored(mask, c);
-		if (count && !is_stored(mask, 0))
+		raw.stored_count = count_set(mask, count);
+		if (count && !is_set(mask, 0))
 		{
 			ErrorMessage(error, MOCPACK_CORRUPT, chunks.data.offset)
 				<< "raw payload: the first channel must be stored per frame";
@@ -119,9 +114,9 @@ struct RawOpening
 		}
 		int32_t* stored = motion->memory.allocate_array<int32_t>(uint64_t(raw.stored_count) + 1);
 		if (!stored)
-			return no_memory(error, "the channels of the raw payload");
+			return no_memory(error, "raw payload");
 		for (size_t c = 0, at = 0; c < count; ++c)
-			if (is_stored(mask, c))
+			if (is_set(mask, c))
 				stored[at++] = int32_t(c);
 		raw.stored = stored;
 		return true;
@@ -151,21 +146,20 @@ struct RawOpening
 		raw.rows_offset = chunks.data.offset + start;
 		motion->largest_input = size_t((motion->longest_group + 1) * raw.row_size());
 		double* still = motion->memory.allocate_array<double>(uint64_t(count) + 1);
-		void* buffer = motion->bytes.all ? nullptr : motion->memory.allocate(still_size + 1);
-		if (!still || (!motion->bytes.all && !buffer))
-			return no_memory(error, "the channels of the raw payload");
-		const uint8_t* at = motion->bytes.view(chunks.data.offset + mask_size, still_size, buffer, error);
+		if (!still)
+			return no_memory(error, "raw payload");
+		const uint8_t *values = load(mask_size, still_size), *at = values;
 		bool good = at != nullptr;
 		for (size_t c = 0; good && c < count; ++c)
 		{
-			if (is_stored(mask, c))
+			if (is_set(mask, c))
 				continue;
 			still[c] = load_float(at);
 			at += 4;
 			good = std::isfinite(still[c]) || fail_not_finite(chunks.data.offset + mask_size, error);
 		}
 		raw.still = still;
-		motion->memory.release(buffer);
+		motion->bytes.unload(values, &motion->memory);
 		return good;
 	}
 };

@@ -29,30 +29,26 @@ bool are_scales(const double* numbers, uint64_t count)
 }
 
 // Reads the constant scales of the joints whose bit is set.
-bool read_constant(Fields* in, mocpack_Motion* motion, mocpack_Error* error)
+bool read_constant(Fields* in, mocpack_Motion* motion)
 {
 	Memory& memory = motion->memory;
 	const size_t joints = motion->info.joint_count;
 	const uint8_t* bits = in->raw((joints + 7) / 8);
-	const uint64_t size = in->varint();
-	const uint8_t* bytes = in->raw(size);
+	Fields part = in->sized();
 	if (!in->good())
 		return false;
-	size_t count = 0;
-	for (size_t j = 0; j < joints; ++j)
-		count += bits[j / 8] >> j % 8 & 1;
+	const size_t count = count_set(bits, joints);
 	double* scales = memory.allocate_array<double>(3 * uint64_t(joints));
 	double* numbers = memory.allocate_array<double>(3 * uint64_t(count) + 1);
 	if (!scales || !numbers)
-		return no_memory(error, "joint scales");
-	Fields part = in->part(bytes, size_t(size));
+		return in->no_memory();
 	if (!read_numbers(&part, count, 3, numbers, &memory))
 		return false;
 	in->check(are_scales(numbers, 3 * count), ": a scale exceeds 1e6");
 	const double* next = numbers;
 	for (size_t j = 0; j < joints; ++j)
 		for (size_t c = 0; c < 3; ++c)
-			scales[3 * j + c] = bits[j / 8] >> j % 8 & 1 ? *next++ : 1.0;
+			scales[3 * j + c] = is_set(bits, j) ? *next++ : 1.0;
 	memory.release(numbers);
 	motion->info.scales = scales;
 	return in->good();
@@ -65,23 +61,6 @@ void skip_constant(Fields* in, size_t joints)
 	in->raw(in->varint());
 }
 
-// Reads which joints have moving scales; `joints` may be null.
-size_t read_indices(Fields* in, size_t joint_count, int32_t* joints)
-{
-	const size_t count = size_t(in->varint(joint_count));
-	uint64_t at = 0;
-	for (size_t i = 0; i < count && in->good(); ++i)
-	{
-		const uint64_t step = in->varint();
-		at += step;
-		in->check(step < joint_count && at < joint_count && (!i || step),
-				  ": a joint index is out of range or repeated");
-		if (joints)
-			joints[i] = int32_t(at);
-	}
-	return count;
-}
-
 } // namespace
 
 bool read_scaled_joints(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
@@ -90,14 +69,15 @@ bool read_scaled_joints(const Chunk& chunk, mocpack_Motion* motion, mocpack_Erro
 	mocpack_Info& info = motion->info;
 	const uint8_t flags = in.u8();
 	in.check(flags && flags <= HAS_CONSTANT + HAS_MOVING, ": unknown flags");
-	if (!in.good() || (flags & HAS_CONSTANT && !read_constant(&in, motion, error)))
+	if (!in.good() || (flags & HAS_CONSTANT && !read_constant(&in, motion)))
 		return false;
 	if (!(flags & HAS_MOVING))
 		return true;
 	int32_t* joints = motion->memory.allocate_array<int32_t>(uint64_t(info.joint_count) + 1);
 	if (!joints)
-		return no_memory(error, "joint scales");
-	info.scaled_count = read_indices(&in, info.joint_count, joints);
+		return in.no_memory();
+	info.scaled_count = size_t(in.varint(info.joint_count));
+	in.joint_indices(info.scaled_count, info.joint_count, true, joints);
 	info.scaled_joints = joints;
 	in.check(info.scaled_count > 0, ": moving scales without a joint");
 	return in.good();
@@ -114,12 +94,13 @@ bool read_moving_scales(const Chunk& chunk, mocpack_Motion* motion, mocpack_Erro
 		in.end();
 		return in.good();
 	}
-	read_indices(&in, info.joint_count, nullptr);
+	in.varint(); // their number is known
+	in.joint_indices(info.scaled_count, info.joint_count, true, nullptr);
 	const uint64_t frames = info.frame_count, columns = 3 * uint64_t(info.scaled_count);
 	// no overflow: frames × joints is at most 16384 × the bytes of the file
 	motion->moving_scales = motion->memory.allocate_array<double>(frames * columns);
 	if (!motion->moving_scales)
-		return no_memory(error, "joint scales");
+		return in.no_memory();
 	if (!read_numbers(&in, size_t(frames), size_t(columns), motion->moving_scales, &motion->memory, 0,
 					  &SERIES_CODERS))
 		return false;
@@ -189,12 +170,12 @@ bool apply_constant_scales(mocpack_Motion* motion, mocpack_Error* error)
 	double* powers = memory.allocate_array<double>(uint64_t(info.joint_count) + 1);
 	double* factors = memory.allocate_array<double>(uint64_t(info.translated_count) + 1);
 	if (!powers || !factors)
-		return no_memory(error, "joint scales");
+		return no_memory(error, "chunk SCAL");
 	scale_powers(info, powers);
 	double* offsets = scaled_points(*motion, tree.offsets, nullptr, tree.joint_count, powers, &memory);
 	double* ends = scaled_points(*motion, tree.end_sites, tree.end_joints, tree.end_count, powers, &memory);
 	if (!offsets || !ends)
-		return no_memory(error, "joint scales");
+		return no_memory(error, "chunk SCAL");
 	if (!are_in_range(offsets, tree.joint_count) || !are_in_range(ends, tree.end_count))
 	{
 		ErrorMessage(error, MOCPACK_CORRUPT) << "chunk SCAL: scaled offsets exceed 1e6 meters";

@@ -93,12 +93,6 @@ struct Model
 	}
 };
 
-bool fail_no_memory(Fields* in)
-{
-	in->fail(MOCPACK_NO_MEMORY) << ": needs more memory than the limit allows";
-	return false;
-}
-
 // Memory for the integers of a series and for decoding them. It is freed with the track's memory.
 struct Room
 {
@@ -112,7 +106,7 @@ struct Room
 
 	bool good(Fields* in) const
 	{
-		return (values && scratch) || fail_no_memory(in);
+		return (values && scratch) || in->no_memory();
 	}
 };
 
@@ -133,7 +127,7 @@ bool read_plain(Fields* in, size_t rows, size_t columns, int order, const uint8_
 	int32_t* floors = memory->allocate_array<int32_t>(columns);
 	uint64_t moving = 0;
 	if (!base || !floors)
-		return fail_no_memory(in);
+		return in->no_memory();
 	for (size_t c = 0; c < columns; ++c)
 	{
 		base[c] = numbers[c];
@@ -166,7 +160,7 @@ bool read_series(Fields* in, size_t rows, size_t columns, bool thorough, bool si
 {
 	Model model(FORECASTS[thorough], columns, sized, memory);
 	if (!model.good())
-		return fail_no_memory(in);
+		return in->no_memory();
 	const uint8_t* logs = sized ? in->raw(columns) : nullptr;
 	for (size_t c = 0; logs && c < columns; ++c)
 	{

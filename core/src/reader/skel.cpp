@@ -132,7 +132,7 @@ void write_axis_frame(const double* degrees, double* frame)
 mocpack_Text ChunkReader::name(size_t longest, char** room)
 {
 	const mocpack_Text text = in.text(longest);
-	if (!can_continue())
+	if (!in.good())
 		return {nullptr, 0};
 	std::memcpy(*room, text.bytes, text.size);
 	*room += text.size + 1;
@@ -167,7 +167,7 @@ bool read_head(const Chunks& chunks, mocpack_Motion* motion, mocpack_Text* neede
 		return false;
 	if (!copy_text(codec, codec_size, &info.codec, &motion->memory) ||
 		!copy_text(parameters.bytes, parameters.size, &info.parameters, &motion->memory))
-		return no_memory(error, "the texts of chunk HEAD");
+		return in.no_memory();
 	return true;
 }
 
@@ -205,13 +205,13 @@ struct SkeletonReader : ChunkReader
 		names(joints);
 		parents(joints);
 		layouts(joints);
-		info.translated_joints = indices(&info.translated_count, joints, joints, 1);
-		info.end_joints = indices(&info.end_count, MAX_JOINTS, joints, 0);
+		info.translated_joints = indices(&info.translated_count, joints, true);
+		info.end_joints = indices(&info.end_count, MAX_JOINTS, false);
 		unit();
 		points(joints);
 		axes(joints);
 		in.end();
-		return can_continue();
+		return in.good();
 	}
 
 	void names(size_t joints)
@@ -219,7 +219,7 @@ struct SkeletonReader : ChunkReader
 		mocpack_Text* found = array<mocpack_Text>(joints);
 		// one allocation for all names, each zero-terminated
 		char* room = array<char>(uint64_t(in.left()) + joints);
-		for (size_t j = 0; j < joints && can_continue(); ++j)
+		for (size_t j = 0; j < joints && in.good(); ++j)
 			found[j] = name(MAX_NAME_BYTES, &room);
 		info.names = found;
 	}
@@ -229,7 +229,7 @@ struct SkeletonReader : ChunkReader
 		int32_t* found = array<int32_t>(joints);
 		if (found)
 			found[0] = -1;
-		for (size_t j = 1; j < joints && can_continue(); ++j)
+		for (size_t j = 1; j < joints && in.good(); ++j)
 			found[j] = int32_t(j) - 1 - int32_t(in.varint(j)); // j stands for no parent
 		info.parents = found;
 	}
@@ -243,7 +243,7 @@ struct SkeletonReader : ChunkReader
 		motion->channels = array<RotationChannels>(joints);
 		motion->layouts = array<ChannelLayout>(count);
 		motion->layout_of = array<int32_t>(joints);
-		for (size_t n = 0; n < count && can_continue(); ++n)
+		for (size_t n = 0; n < count && in.good(); ++n)
 		{
 			size_t size = size_t(in.varint(CHANNELS));
 			const uint8_t* codes = in.raw(size);
@@ -263,7 +263,7 @@ struct SkeletonReader : ChunkReader
 			styles[n] = (seen & 0x1c7) && (seen & 0xe38);
 		}
 		in.check(count >= 1, ": expected at least one channel layout");
-		for (size_t j = 0; j < joints && can_continue(); ++j)
+		for (size_t j = 0; j < joints && in.good(); ++j)
 		{
 			size_t n = size_t(in.varint(count - 1));
 			in.check(!styles[n], ": a layout mixes BVH and ASF channels");
@@ -289,19 +289,11 @@ struct SkeletonReader : ChunkReader
 			turning->codes[0] = code;
 	}
 
-	int32_t* indices(size_t* count, size_t most, size_t joints, int32_t least)
+	int32_t* indices(size_t* count, size_t most, bool unique)
 	{
 		*count = size_t(in.varint(most));
 		int32_t* found = array<int32_t>(*count);
-		uint64_t at = 0;
-		for (size_t i = 0; i < *count && can_continue(); ++i)
-		{
-			uint64_t step = in.varint(MAX_JOINTS);
-			at += step;
-			in.check(at < joints && (!i || int64_t(step) >= least),
-					 ": a joint index is out of range or repeated");
-			found[i] = int32_t(at);
-		}
+		in.joint_indices(*count, info.joint_count, unique, found);
 		return found;
 	}
 
@@ -318,13 +310,11 @@ struct SkeletonReader : ChunkReader
 	{
 		uint8_t digits = in.u8();
 		in.check(digits <= POINT_DIGITS || digits == AS_FLOATS, ": points have more than 9 decimals");
-		double power = 1;
-		for (int d = 0; digits != AS_FLOATS && d < digits; ++d)
-			power *= 10;
+		const double power = power_of_ten(digits);
 		double* offsets = array<double>(3 * joints);
 		double* sites = array<double>(3 * info.end_count);
 		size_t count = 3 * (joints + info.end_count);
-		for (size_t i = 0; i < count && can_continue(); ++i)
+		for (size_t i = 0; i < count && in.good(); ++i)
 		{
 			// this order of operations restores decimals exactly
 			double value = digits == AS_FLOATS ? in.f64() : double(in.zigzag()) / power * info.unit;
@@ -340,7 +330,7 @@ struct SkeletonReader : ChunkReader
 		uint8_t kind = in.u8();
 		in.check(kind <= 2, ": unknown kind of axes");
 		double* frames = kind && in.good() ? array<double>(4 * uint64_t(joints)) : nullptr;
-		for (size_t j = 0; kind == 1 && j < joints && can_continue(); ++j)
+		for (size_t j = 0; kind == 1 && j < joints && in.good(); ++j)
 		{
 			double square = 0;
 			for (int c = 0; c < 4; ++c)
@@ -355,10 +345,8 @@ struct SkeletonReader : ChunkReader
 			return;
 		uint8_t digits = in.u8();
 		in.check(digits <= POINT_DIGITS, ": unknown kind of axes");
-		double power = 1;
-		for (int d = 0; d < digits; ++d)
-			power *= 10;
-		for (size_t j = 0; j < joints && can_continue(); ++j)
+		const double power = power_of_ten(digits);
+		for (size_t j = 0; j < joints && in.good(); ++j)
 		{
 			double degrees[3];
 			for (double& one : degrees)
@@ -382,8 +370,6 @@ bool read_skeleton(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* er
 	bool good = reader.run();
 	motion->memory.release(bytes);
 	motion->info.skeleton_size = chunk.whole;
-	if (reader.out_of_memory)
-		return no_memory(error, "the joints of the skeleton");
 	return good;
 }
 
@@ -421,13 +407,12 @@ bool read_rest(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
 {
 	Fields in = fields_of(chunk, "chunk REST", error);
 	Memory& memory = motion->memory;
-	size_t joints = motion->info.joint_count, count = 0;
+	const size_t joints = motion->info.joint_count;
 	const uint8_t* bits = in.raw((joints + 7) / 8);
-	for (size_t j = 0; bits && j < joints; ++j)
-		count += bits[j / 8] >> j % 8 & 1;
+	const size_t count = count_set(bits, joints);
 	double* rest = memory.allocate_array<double>(4 * uint64_t(joints));
 	if (!rest)
-		return no_memory(error, "rest rotations");
+		return in.no_memory();
 	size_t size = 0;
 	uint8_t* inflated = in.good() ? inflate_fields(&in, MAX_REST_BYTES * count, &memory, &size) : nullptr;
 	if (!inflated)
@@ -438,7 +423,7 @@ bool read_rest(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
 	{
 		double* q = rest + 4 * j;
 		q[3] = 1;
-		if (numbers.good() && bits[j / 8] >> j % 8 & 1)
+		if (numbers.good() && is_set(bits, j))
 			read_rest_rotation(*omitted++, &numbers, q);
 	}
 	numbers.end();

@@ -29,7 +29,7 @@ bool read_times(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error
 	uint64_t frames = motion->info.frame_count;
 	double* times = motion->memory.allocate_array<double>(frames);
 	if (!times)
-		return no_memory(error, "frame times");
+		return in.no_memory();
 	if (!read_numbers(&in, size_t(frames), 1, times, &motion->memory))
 		return false;
 	in.check(times[0] == motion->info.start_time, ": the first time differs from the start time");
@@ -60,16 +60,9 @@ namespace
 size_t read_changes(Fields* in, const mocpack_Info& info, Gaps* gaps)
 {
 	size_t count = size_t(in->varint(info.joint_count)), found = 0;
-	uint64_t joint = 0, frames = info.frame_count;
+	const uint64_t frames = info.frame_count;
 	gaps->joint_count = count;
-	for (size_t i = 0; i < count && in->good(); ++i)
-	{
-		uint64_t step = in->varint(info.joint_count);
-		joint += step;
-		in->check(joint < info.joint_count && (!i || step), ": a joint index is out of range or repeated");
-		if (gaps->joints)
-			gaps->joints[i] = int32_t(joint);
-	}
+	in->joint_indices(count, info.joint_count, true, gaps->joints);
 	for (size_t i = 0; i < count && in->good(); ++i)
 	{
 		uint8_t first = in->u8();
@@ -98,7 +91,7 @@ bool read_joint_bounds(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error
 	const size_t joints = motion->info.joint_count;
 	mocpack_JointBounds* bounds = motion->memory.allocate_array<mocpack_JointBounds>(joints);
 	if (!bounds)
-		return no_memory(error, "bounds of joints");
+		return in.no_memory();
 	const uint8_t flags = in.u8();
 	const size_t count = size_t(in.varint(joints));
 	bool right = flags <= 1 && count;
@@ -147,7 +140,7 @@ bool read_gaps(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
 	gaps.starts = memory.allocate_array<size_t>(uint64_t(gaps.joint_count) + 1);
 	gaps.changes = memory.allocate_array<uint64_t>(uint64_t(changes) + 1);
 	if (!gaps.joints || !gaps.first || !gaps.starts || !gaps.changes)
-		return no_memory(error, "gaps");
+		return in.no_memory();
 	in = packed.part(bytes, size);
 	gaps.starts[gaps.joint_count] = read_changes(&in, motion->info, &gaps);
 	memory.release(bytes);

@@ -115,22 +115,10 @@ struct TrackReader
 
 	TrackReader(const mocpack_Motion& file, size_t index, mocpack_Error* error)
 		: motion(file), track(file.info.tracks[index]), memory(file.memory.allocator(), file.memory.left()),
-		  in("chunk trak", nullptr, 0, file.track_offsets[index], error)
+		  in("chunk trak",
+			 file.bytes.load(file.track_offsets[index], track.chunk_size, "chunk trak", &memory, error),
+			 size_t(track.chunk_size), file.track_offsets[index], error)
 	{
-		const uint64_t offset = file.track_offsets[index];
-		void* buffer = file.bytes.all ? nullptr : memory.allocate(track.chunk_size + 1);
-		if (!file.bytes.all && !buffer)
-		{
-			in.fail(MOCPACK_NO_MEMORY) << ": needs more memory than the limit allows";
-			return;
-		}
-		const uint8_t* body = file.bytes.view(offset, track.chunk_size, buffer, error);
-		if (!body)
-		{
-			missing = true;
-			return;
-		}
-		in = in.part(body, size_t(track.chunk_size));
 		mocpack_Track head = read_track_head(&in, UINT64_MAX);
 		// a callback may return other bytes than when the file was opened
 		in.check(head.count == track.count && head.kind == track.kind && head.has_times == track.has_times,
@@ -143,15 +131,10 @@ struct TrackReader
 		in.check(!whole || track.bound == 0, ": flags and labels are exact, but an error bound is given");
 	}
 
-	bool good() const
-	{
-		return !missing && in.good();
-	}
-
 	mocpack_Status finish(const mocpack_Error& error)
 	{
 		memory.release_all();
-		return good() ? MOCPACK_OK : error.status;
+		return in.good() ? MOCPACK_OK : error.status;
 	}
 
 	size_t count() const
@@ -176,20 +159,14 @@ struct TrackReader
 				out[i] = track.start_time + double(i) * step;
 			return;
 		}
-		uint64_t size = in.varint();
-		const uint8_t* bytes = in.raw(size);
+		Fields part = in.sized();
 		double* found = out ? out : memory.allocate_array<double>(uint64_t(count()) + 1);
 		if (in.good() && !found)
-			in.fail(MOCPACK_NO_MEMORY) << ": needs more memory than the limit allows";
-		if (!in.good())
-			return;
-		Fields part = in.part(bytes, size_t(size));
-		if (!read_numbers(&part, count(), 1, found, &memory, 0, &SERIES_CODERS))
-		{
-			missing = true;
-			return;
-		}
-		for (size_t i = 0; i < count(); ++i)
+			in.no_memory();
+		if (in.good())
+			read_numbers(&part, count(), 1, found, &memory, 0, &SERIES_CODERS);
+		in.join(part);
+		for (size_t i = 0; in.good() && i < count(); ++i)
 		{
 			in.check(std::fabs(found[i]) < MAX_TIME_S, ": a time is not below 1e9 seconds");
 			in.check(!i || found[i] > found[i - 1], ": times must increase");
@@ -198,7 +175,7 @@ struct TrackReader
 
 	void values(double* out)
 	{
-		if (!good())
+		if (!in.good())
 			return;
 		if (track.kind == MOCPACK_TRACK_FLAG)
 			flags(out);
@@ -236,18 +213,15 @@ struct TrackReader
 	void unpack()
 	{
 		size_t size = 0;
-		uint8_t* bytes = good() ? inflate_fields(&in, MAX_RUN_BYTES, &memory, &size) : nullptr;
+		uint8_t* bytes = in.good() ? inflate_fields(&in, MAX_RUN_BYTES, &memory, &size) : nullptr;
 		if (bytes)
 			in = in.part(bytes, size);
 	}
 
   private:
-	bool missing = false; // whether an error occurred outside `in`
-
 	bool numbers(size_t width, double grid, double* out)
 	{
-		missing = !read_numbers(&in, count(), width, out, &memory, grid, &SERIES_CODERS);
-		return !missing;
+		return read_numbers(&in, count(), width, out, &memory, grid, &SERIES_CODERS);
 	}
 
 	void flags(double* out)
@@ -355,7 +329,7 @@ mocpack_Status mocpack_track_values(const mocpack_Motion* motion, size_t track, 
 	if (CHECKS_ARGUMENTS && track >= motion->info.track_count)
 		return no_such_track(error, "mocpack_track_values: track index out of range");
 	TrackReader reader(*motion, track, error);
-	if (reader.good())
+	if (reader.in.good())
 		reader.times(times);
 	reader.values(values);
 	return reader.finish(*error);
@@ -371,10 +345,10 @@ mocpack_Status mocpack_track_labels(const mocpack_Motion* motion, size_t track, 
 		return no_such_track(error, "mocpack_track_labels: not the index of a label track");
 	*count = *text_size = 0;
 	TrackReader reader(*motion, track, error);
-	if (reader.good())
+	if (reader.in.good())
 		reader.times(nullptr);
 	reader.unpack();
-	if (reader.good())
+	if (reader.in.good())
 		reader.words(count, text_size, labels, text);
 	return reader.finish(*error);
 }
