@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
@@ -310,7 +311,8 @@ def _keep(opened: OrderedDict[int, Opened], index: int, one: Opened) -> Opened:
     """Add an opened object, and remove the oldest beyond MAX_OPEN_CLIPS."""
     opened[index] = one
     while len(opened) > MAX_OPEN_CLIPS:
-        opened.popitem(last=False)
+        with suppress(KeyError):  # another thread closed the archive
+            opened.popitem(last=False)
     return one
 
 

@@ -54,8 +54,8 @@ def name_store_errors(url: str) -> Iterator[None]:
     """Turn the errors of a store into `OSError`s that name the URL."""
     try:
         yield
-    except MocpackError:
-        raise
+    except (MocpackError, AssertionError, AttributeError, NameError, TypeError):
+        raise  # the last four are defects of a program
     except FileNotFoundError as error:
         raise FileNotFoundError(errno.ENOENT, "no such file", url) from error
     except PermissionError as error:

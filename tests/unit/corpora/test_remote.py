@@ -235,6 +235,16 @@ def test_errors_of_a_store_name_the_url(memory, monkeypatch):
         open_corpus("memory://data/all.mocps")
 
 
+@pytest.mark.parametrize("kind", [TypeError, AttributeError, NameError, KeyboardInterrupt])
+def test_a_defect_is_not_an_error_of_the_store(memory, monkeypatch, kind):
+    def defective(*args, **options):
+        raise kind("ours")
+
+    monkeypatch.setattr(MemoryFileSystem, "cat_file", defective)
+    with pytest.raises(kind, match="ours"):
+        open_corpus("memory://data/all.mocps")
+
+
 @pytest.mark.parametrize("scheme", ["gs", "hf"])
 def test_any_scheme_is_opened_by_the_driver_that_fsspec_has_for_it(packed, scheme, monkeypatch):
     monkeypatch.setitem(importlib.import_module("fsspec.registry")._registry, scheme, Bucket)
