@@ -94,10 +94,15 @@ def test_compare_names_both_files_and_the_motion_it_takes_of_several(folder):
 def test_compress_prints_its_target(folder):
     given = run("compress", "walk.bvh", "--max-error", "2mm", folder=folder)
     assert names(given.stdout.decode(), "max_error 2mm keysine")
-    none = run("compress", "walk.bvh", "-f", folder=folder)
-    assert names(none.stdout.decode(), "keysine max_error 1 mm")
-    joint = run("compress", "walk.bvh", "-f", "--joint-error", "Head=2mm", folder=folder)
-    assert names(joint.stdout.decode(), "keysine default max_error Head 2mm")
+    head = ("--joint-error", "Head=2mm")
+    for options, named in [
+        ((), "max_error 1 mm keysine"),
+        (head, "max_error 1 mm Head 2mm keysine"),
+        ((*head, "--preset", "edit"), "preset edit 500 µm Head 2mm keysine"),
+    ]:
+        made = run("compress", "walk.bvh", "-f", *options, "--json", folder=folder)
+        (row,) = json.loads(made.stdout)
+        assert names(row["target"], named)
 
 
 def test_compress_prints_the_bound_that_a_scaled_rig_keeps(folder):
@@ -174,6 +179,20 @@ def test_nothing_is_overwritten_without_force(folder):
     refused(run("compress", "walk.bvh", folder=folder), "walk.mocp -f")
     assert (folder / "walk.mocp").read_bytes() == b"precious"
     assert run("compress", "walk.bvh", "--codec", "raw", "-f", folder=folder).returncode == 0
+
+
+@pytest.mark.parametrize("extra", [(), ("--dry-run",), ("--resume",)])
+def test_decompress_replaces_no_file_that_the_user_does_not_name(folder, extra):
+    run("compress", "walk.bvh", "--codec", "raw", folder=folder)
+    source = (folder / "walk.bvh").read_bytes()
+    for words in (("walk.mocp",), ("walk.mocp", "-f"), (".", "-f")):
+        done = run("decompress", *words, *extra, folder=folder)
+        assert done.returncode == 2
+        assert names((done.stdout + done.stderr).decode(), "walk.bvh -o -f")
+        assert (folder / "walk.bvh").read_bytes() == source
+    named = ("-o", "walk.bvh", "-f")
+    assert run("decompress", "walk.mocp", *named, *extra, folder=folder).returncode == 0
+    assert ((folder / "walk.bvh").read_bytes() == source) == (extra == ("--dry-run",))
 
 
 def test_a_file_goes_through_pipes(folder):
@@ -533,13 +552,17 @@ def test_info_says_that_a_file_cut_in_its_first_layer_cannot_be_played(folder):
     assert b"groups" not in run("info", packed).stdout.split()
 
 
-def test_the_error_of_a_truncated_file_names_the_option_that_decodes_its_start(folder):
-    run("compress", "walk.bvh", "-o", "cut.mocp", "--effort", "fast", folder=folder)
-    whole = (folder / "cut.mocp").read_bytes()
-    (folder / "cut.mocp").write_bytes(whole[:-9])
-    refused(run("decompress", "cut.mocp", "-o", "cut.bvh", folder=folder), "cut.mocp --partial")
+def test_the_error_of_a_truncated_file_names_partial_where_it_decodes_something(folder):
+    whole = mocpack.encode(mocpack.read(folder / "walk.bvh"), "fk-wavelet:step=0.0005")
+    cut = folder / "cut.mocp"
+    words = ("decompress", "cut.mocp", "-o", "cut.bvh")
+    cut.write_bytes(whole[: 2 * len(whole) // 3])
+    refused(run(*words, folder=folder), "cut.mocp --partial")
     assert not (folder / "cut.bvh").exists()
-    (folder / "head.mocp").write_bytes(whole[:100])
-    broken = run("decompress", "head.mocp", "-o", "head.bvh", "--partial", folder=folder)
-    assert broken.returncode == 2
-    assert b"--partial" not in broken.stderr
+    assert run(*words, "--partial", folder=folder).returncode == 0
+    for useless in (whole[:100], mocpack.encode(walk(0.2), "raw")[:-9]):
+        cut.write_bytes(useless)
+        for given in ((), ("--partial",)):
+            broken = run(*words, "-f", *given, folder=folder)
+            assert broken.returncode == 2
+            assert b"--partial" not in broken.stderr

@@ -125,6 +125,10 @@ def test_two_inputs_with_the_same_output_are_rejected(folder):
     words = [str(folder / "takes/a.bvh"), str(folder / "takes/day two/a.bvh")]
     with pytest.raises(UsageError, match=naming("a.bvh two/a.bvh a.mocp")):
         output_paths(find_sources(words, SUFFIXES), "out", ".mocp")
+    words[1] = str(folder / "takes/a.npz")
+    for output in (None, "out"):
+        with pytest.raises(UsageError, match=naming("a.bvh a.npz a.mocp")):
+            output_paths(find_sources(words, SUFFIXES), output, ".mocp")
 
 
 @pytest.mark.parametrize(

@@ -38,14 +38,14 @@ class Job:
         All files to write, the main one last.
     settings : dict
         All other arguments that affect the output; they must be JSON values.
-    force : bool
-        Whether existing outputs may be overwritten.
+    force : bool or None
+        Whether existing outputs may be overwritten; None: never, not even by ``--resume``.
     """
 
     source: str
     outputs: tuple[str, ...]
     settings: dict[str, Any] = field(default_factory=dict)
-    force: bool = False
+    force: bool | None = False
 
     @property
     def output(self) -> str:
@@ -288,7 +288,7 @@ def _resume_job(job: Job, journal: Journal) -> Job:
     if "made" not in entry:
         for output in job.outputs:
             remove_temporaries(output)
-    return replace(job, force=True)
+    return job if job.force is None else replace(job, force=True)
 
 
 def _attempt_in_worker(work: Callable[..., Any], job: Job) -> Outcome:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,7 +18,14 @@ from mocpack.cli.tables import make_table
 from mocpack.cli.terminal import print_note
 from mocpack.clip import Clip
 from mocpack.container import is_packed
-from mocpack.errors import FormatError, HingeWarning, TruncatedError, UsageError, name_errors
+from mocpack.errors import (
+    FormatError,
+    HingeWarning,
+    MocpackError,
+    TruncatedError,
+    UsageError,
+    name_errors,
+)
 from mocpack.io import files_to_write, find_dialect, supported_extensions, write_bytes
 
 
@@ -48,17 +56,22 @@ def run(
     jobs: options.Workers = 1,
     resume: options.Resume = False,
     dry_run: options.DryRun = False,
-    force: options.Force = False,
+    force: Annotated[
+        bool,
+        typer.Option("--force", "-f", help="Overwrite existing files, if --output names them."),
+    ] = False,
     as_json: options.Json = False,
 ) -> int:
     """Decompress .mocp files to BVH, glTF, USD, C3D or another format."""
     suffix = _choose_suffix(output, to, dialect)
     sources = find_sources(inputs, PACKED_EXTENSIONS)
     outputs = output_paths(sources, output, suffix)
+    # The file beside a .mocp file is often its source, which is more precise than what is decoded.
+    may_replace = None if output is None else force
     reading = {"partial": partial, "clip": clip, "memory_limit": memory_limit}
     settings = {"suffix": suffix, "dialect": dialect, "bake_scales": bake_scales}
     work = [
-        Job(source.path, _output_files(path, suffix), settings | {"reading": reading}, force)
+        Job(source.path, _output_files(path, suffix), settings | {"reading": reading}, may_replace)
         for source, path in zip(sources, outputs, strict=True)
     ]
     return run_command(
@@ -66,7 +79,7 @@ def run(
         work,
         as_json=as_json,
         dry_run=dry_run,
-        make_table=_table,
+        make_table=_status_table,
         workers=jobs,
         title="decompressing",
         folder=output,
@@ -74,7 +87,7 @@ def run(
     )
 
 
-def _table(rows: list[dict[str, Any]]) -> Table | None:
+def _status_table(rows: list[dict[str, Any]]) -> Table | None:
     """Return the status of each file, if Ctrl-C left some."""
     if len(rows) == 1 or all(row["status"] != "not done" for row in rows):
         return None
@@ -99,11 +112,19 @@ def _output_files(output: str, suffix: str) -> tuple[str, ...]:
     return tuple(map(str, files_to_write(output)))
 
 
+def _has_intact_part(data: bytes, reading: dict[str, Any]) -> bool:
+    """Return whether ``--partial`` can decode a part of a truncated file."""
+    with suppress(MocpackError):
+        _api.decode(data, **(reading | {"partial": True}))
+        return True
+    return False
+
+
 def _decompress(
     source: str,
     output: str,
     *,
-    force: bool,
+    force: bool | None,
     suffix: str,
     dialect: str | None,
     bake_scales: bool,
@@ -126,9 +147,9 @@ def _decompress(
         try:
             clip = _api.decode(data, **(reading | {"clip": left}))
         except TruncatedError as error:
-            if reading["partial"]:
+            if reading["partial"] or not _has_intact_part(data, reading | {"clip": left}):
                 raise
-            raise TruncatedError(f"{error}; --partial decodes the intact part, if any") from error
+            raise TruncatedError(f"{error}; --partial decodes the intact part") from error
     if bake_scales and isinstance(clip, Clip):
         clip = clip.bake_scales()
     with warnings.catch_warnings(record=True) as caught:

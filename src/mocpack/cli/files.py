@@ -87,7 +87,7 @@ def cut_frames(clip: AnyClip, frames: str) -> AnyClip:
     return clip.frames(start, stop)
 
 
-def write_output(data: bytes, path: str, *, force: bool) -> None:
+def write_output(data: bytes, path: str, *, force: bool | None) -> None:
     """Write a file atomically; ``-`` is standard output. Existing files need `force`."""
     if path == PIPE:
         stream = stdout_bytes()
@@ -99,12 +99,12 @@ def write_output(data: bytes, path: str, *, force: bool) -> None:
 
 
 def check_output(
-    path: str, *, force: bool, in_new_folder: bool = False, sources: Iterable[str] = ()
+    path: str, *, force: bool | None, in_new_folder: bool = False, sources: Iterable[str] = ()
 ) -> None:
     """Raise `UsageError` if `path` exists without `force`, or if its folder does not exist.
 
-    With `in_new_folder`, the folder may be missing. A file in `sources` is never overwritten, even
-    with `force`.
+    `force` is None for an output that only -o and -f together may overwrite. With `in_new_folder`,
+    the folder may be missing. A file in `sources` is never overwritten, even with `force`.
     """
     if path == PIPE:
         return
@@ -112,7 +112,8 @@ def check_output(
         raise UsageError(f"{path} is a folder, expected the name of a file to write")
     check_not_input(path, sources)
     if would_overwrite(path) and not force:
-        raise UsageError(f"{path} exists; use -f to overwrite it")
+        needed = "-f" if force is not None else "both -o and -f"
+        raise UsageError(f"{path} exists; use {needed} to overwrite it")
     if not in_new_folder and not Path(path).exists() and not target_folder(path).is_dir():
         raise UsageError(f"{path}: the folder {target_folder(path)} does not exist")
 

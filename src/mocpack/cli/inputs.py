@@ -65,10 +65,6 @@ def is_motion(path: str, name: str, suffixes: Collection[str]) -> bool:
 
 def output_paths(sources: Sequence[Source], output: str | None, suffix: str) -> list[str]:
     """Return the output path of each source: next to it, the named file, or in the named folder."""
-    if output is None:
-        return [
-            s.path if s.path == PIPE else str(Path(s.path).with_suffix(suffix)) for s in sources
-        ]
     several = len(sources) > 1 or sources[0].in_folder
     if output == PIPE:
         if several:
@@ -76,7 +72,7 @@ def output_paths(sources: Sequence[Source], output: str | None, suffix: str) -> 
                 f"-o - writes one file to standard output, got {len(sources)} inputs; name a folder"
             )
         return [PIPE]
-    if not Path(output).is_dir() and not output.endswith(("/", os.sep)):
+    if output and not Path(output).is_dir() and not output.endswith(("/", os.sep)):
         if not several:
             return [output]
         if Path(output).suffix.lower() in {".mocp", ".mocps", *supported_extensions()}:
@@ -84,12 +80,18 @@ def output_paths(sources: Sequence[Source], output: str | None, suffix: str) -> 
                 f"{output} is the name of a file, but the inputs ({len(sources)}) need a folder; "
                 "mocpack scene and mocpack corpus pack write several clips to one file"
             )
-    outputs = [str(Path(output) / Path(s.relative_path).with_suffix(suffix)) for s in sources]
+    outputs = [_output_path(source, output, suffix) for source in sources]
     first: dict[str, str] = {}
     for source, path in zip(sources, outputs, strict=True):
         if first.setdefault(path, source.path) != source.path:
             raise UsageError(f"{first[path]} and {source.path} would both be written to {path}")
     return outputs
+
+
+def _output_path(source: Source, folder: str | None, suffix: str) -> str:
+    if folder is not None:
+        return str(Path(folder) / Path(source.relative_path).with_suffix(suffix))
+    return PIPE if source.path == PIPE else str(Path(source.path).with_suffix(suffix))
 
 
 def _find_sources(word: str, suffixes: Collection[str]) -> Iterator[Source]:
