@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from glob import glob, has_magic
 from pathlib import Path
 
-from mocpack.cli.files import PIPE
+from mocpack.cli.files import PIPE, names_folder
 from mocpack.cli.terminal import print_error
 from mocpack.errors import UsageError
 from mocpack.io import supported_extensions
@@ -72,7 +72,7 @@ def output_paths(sources: Sequence[Source], output: str | None, suffix: str) -> 
                 f"-o - writes one file to standard output, got {len(sources)} inputs; name a folder"
             )
         return [PIPE]
-    if output and not Path(output).is_dir() and not output.endswith(("/", os.sep)):
+    if output and not names_folder(output):
         if not several:
             return [output]
         if Path(output).suffix.lower() in {".mocp", ".mocps", *supported_extensions()}:
