@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mocpack import _api
+from mocpack.arguments import check_local_path
 from mocpack.cli.terminal import print_note, stdin_bytes, stdout_bytes
 from mocpack.cli.terminal import stderr as stderr
 from mocpack.cli.terminal import stdout as stdout
@@ -117,6 +118,7 @@ def check_output(
     """
     if path == PIPE:
         return
+    check_local_path("output", path)
     if Path(path).is_dir():
         raise UsageError(f"{path} is a folder, expected the name of a file to write")
     check_not_input(path, sources)
@@ -141,6 +143,8 @@ def choose_suffix(
     output: str | None, to: str | None, dialect: str | None = None, *, default: str
 ) -> str:
     """Return the extension of the format to write: of `to`, `output`, `dialect` or `default`."""
+    if output is not None:
+        check_local_path("output", output)
     if to is not None:
         suffix = "." + to.lstrip(".")
     elif output and Path(output).suffix and not names_folder(output):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from glob import glob, has_magic
 from pathlib import Path
 
+from mocpack.arguments import check_local_path, is_url
 from mocpack.cli.files import PIPE, names_folder
 from mocpack.cli.terminal import print_error
 from mocpack.errors import UsageError
@@ -72,6 +73,8 @@ def output_paths(sources: Sequence[Source], output: str | None, suffix: str) -> 
                 f"-o - writes one file to standard output, got {len(sources)} inputs; name a folder"
             )
         return [PIPE]
+    for path in [source.path for source in sources] + [output] * (output is not None):
+        check_local_path("path", path)
     if output and not names_folder(output):
         if not several:
             return [output]
@@ -98,7 +101,7 @@ def _find_sources(word: str, suffixes: Collection[str]) -> Iterator[Source]:
     if word != PIPE and Path(word).is_dir():
         yield from _find_in_folder(word, suffixes)
         return
-    if not has_magic(word) or os.path.lexists(word):
+    if not has_magic(word) or os.path.lexists(word) or is_url(word):
         yield Source(word, Path(word).name)
         return
     matches = sorted(glob(word, recursive=True))  # noqa: PTH207 - absolute patterns too

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mocpack import _api
+from mocpack.arguments import check_local_path
 from mocpack.arrays import F32
 from mocpack.clip import Clip
 from mocpack.corpora import catalog
@@ -44,6 +45,7 @@ def export(
     fps : float, optional
         Frames per second to resample to; ``lerobot`` needs it if frame rates differ.
     """
+    check_local_path("path", path)
     if store not in STORES:
         raise UsageError(f"store must be one of {', '.join(STORES)}, got {store!r}")
     if store == "folder" and suffix is None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
-from mocpack.arguments import check_path
+from mocpack.arguments import check_path, is_url
 from mocpack.codec import ArrayWindows, WindowWriter
 from mocpack.container import (
     DEFAULT_LIMIT,
@@ -25,7 +25,7 @@ from mocpack.container import (
     read_trailer,
 )
 from mocpack.corpora import catalog, storage
-from mocpack.corpora.remote import RangeCache, RemoteSource, is_url
+from mocpack.corpora.remote import RangeCache, RemoteSource
 from mocpack.errors import FormatError, UsageError, name_errors
 from mocpack.io.choice import find_index
 from mocpack.motion import Motion

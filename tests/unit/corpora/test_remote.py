@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import mocpack
+from mocpack.arguments import is_url
 from mocpack.corpora import open_corpus, pack
-from mocpack.corpora.remote import MAX_GAP_BYTES, RangeCache, is_url, merge_ranges
+from mocpack.corpora.remote import MAX_GAP_BYTES, RangeCache, merge_ranges
 from mocpack.corpora.writing import front_size
 from mocpack.errors import FormatError, MissingExtraError, TruncatedError, UsageError
 from mocpack.testing import walk
