@@ -309,8 +309,8 @@ def encode_measured(
     check_clip("clip", clip)
     if may_choose and clip.header.kind not in codec.kinds:
         codec = parse_codec(EXACT_CODEC)
-    if effort is not None and (not isinstance(effort, str) or effort not in EFFORTS):
-        raise UsageError(f"effort must be one of {', '.join(EFFORTS)}, got {effort!r}")
+    if effort is not None:
+        check_effort(effort)
     check_kind(codec, clip.header.kind)
     check_coordinates(clip)
     if preset is not None:
@@ -553,6 +553,12 @@ def check_clip(name: str, clip: Any) -> None:
     """Raise `UsageError` if an argument is not a clip."""
     if not isinstance(clip, Clip | VertexClip):
         raise UsageError(f"{name} must be a Clip or a VertexClip, got {clip!r:.80}")
+
+
+def check_effort(effort: str) -> None:
+    """Raise `UsageError` for an unknown effort."""
+    if not isinstance(effort, str) or effort not in EFFORTS:
+        raise UsageError(f"effort must be one of {', '.join(EFFORTS)}, got {effort!r}")
 
 
 def check_kind(codec: Codec, kind: str) -> None:

@@ -57,6 +57,7 @@ def test_compress_writes_beside_the_input_and_prints_size_and_errors(folder):
         (("compress", "walk.bvh", "--max-error", "1 meter"), "max_error m cm mm meter'"),
         (("compress", "walk.bvh", "--max-angle", "1"), "max_angle deg rad '1'"),
         (("compress", "walk.bvh", "--clip", "run"), "walk.bvh BVH --clip"),
+        (("compress", "walk.bvh", "--effort", "max"), "mocpack: effort fast, default, best 'max'"),
     ],
     ids=" ".join,
 )
@@ -208,7 +209,23 @@ def test_a_truncated_file_is_bad_input_and_not_an_interrupt(folder):
     packed = (folder / "walk.mocp").read_bytes()
     (folder / "cut.mocp").write_bytes(packed[:-9])
     for words in (("info", "cut.mocp"), ("compare", "walk.bvh", "cut.mocp")):
-        refused(run(*words, folder=folder), "cut.mocp: chunk 'DATA'")
+        refused(run(*words, folder=folder), "cut.mocp: chunk 'DATA' truncated")
+
+
+def test_errors_name_a_file_once_and_only_by_its_own_name(folder):
+    (folder / "empty.mocp").touch()
+    refused(run("info", "empty.mocp", folder=folder), "empty.mocp")
+    assert b"input" not in run("info", "empty.mocp", folder=folder).stderr
+    done = run("compress", "-", "-o", "a.mocp", folder=folder, stdin=b"")
+    refused(done, "mocpack: standard input: empty")
+    assert b"-" not in done.stderr
+
+
+def test_info_measures_the_same_duration_of_a_source_and_a_file(folder):
+    assert run("compress", "walk.bvh", "--codec", "raw", folder=folder).returncode == 0
+    (source,) = json.loads(run("info", "walk.bvh", "--json", folder=folder).stdout)
+    (packed,) = json.loads(run("info", "walk.mocp", "--json", folder=folder).stdout)
+    assert source["motions"][0]["seconds"] == pytest.approx(packed["frames"] / packed["frame_rate"])
 
 
 def test_a_bad_file_among_many_is_reported_and_stops_no_other(folder):

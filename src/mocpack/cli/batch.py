@@ -234,6 +234,7 @@ def attempt(work: Callable[..., Any], job: Job) -> Outcome:
     except Exception as error:
         message = describe_error(error) or describe_bug(error)
         is_named = job.source in message or str(Path(job.source)) in message
+        is_named = is_named or job.source == PIPE
         named = message if is_named else f"{job.source}: {message}"
         return Outcome("failed", error=named, code=exit_code(error))
 

@@ -73,7 +73,8 @@ def match_joints(patterns: Patterns, skeleton: Skeleton) -> JointBounds:
         if not joints:
             known = [name for name, _ in names]
             words = re.findall("[A-Z]?[a-z]+", " ".join(known))  # LeftHand is Left and Hand
-            hint = did_you_mean(pattern.strip("*"), known + words) or ";"
+            parts = [f"*{word}*" for word in words]
+            hint = did_you_mean(pattern.strip("*"), known + parts) or ";"
             raise UsageError(
                 f"joint_errors: no joint or hinge matches {pattern!r}{hint} "
                 f"the clip has {', '.join(known[:MAX_NAMES])}"
