@@ -195,10 +195,14 @@ def test_info_compare_convert_and_view_take_the_robot_of_a_table(tmp_path):
     assert run("compress", "dance.csv", *robot, folder=tmp_path).returncode == 0
     info = run("info", "dance.csv", *robot, folder=tmp_path)
     compared = run("compare", "dance.csv", "dance.mocp", *robot, folder=tmp_path)
-    converted = run("convert", "dance.csv", "a.npz", "--as", "qpos", *robot, folder=tmp_path)
+    words = ("dance.csv", "a.npz", "--as", "qpos", "--report")
+    converted = run("convert", *words, *robot, folder=tmp_path)
     for done in (info, compared, converted):
         assert done.returncode == 0, done.stderr
     assert "qpos" in np.load(tmp_path / "a.npz")
+    assert names(converted.stdout, "dance.csv a.npz joints")
+    unknown = run("convert", "dance.csv", "b.npz", "--as", "qos", *robot, folder=tmp_path)
+    assert names(unknown.stderr, "'qos' qpos amass")
     # the page of `view` needs node to build
     paths = [str(tmp_path / name) for name in ("dance.mocp", "dance.csv")]
     shown = select(*paths, robot=str(tmp_path / "robot.urdf"))

@@ -109,7 +109,8 @@ def run(
                     Path(path).parent.mkdir(parents=True, exist_ok=True)
                 files.write_clip(clip, path, suffix, source=source, **writing)
                 if report:
-                    lines.append(_describe_loss(clip, source, path, ignored, into, reading))
+                    given = (clip, source, path, ignored, into, dialect, reading)
+                    lines.append(_describe_loss(*given))
 
     run_with_progress(f"converting {source}", convert)
     if report and scene_path is not None:
@@ -190,13 +191,14 @@ def _describe_loss(
     target: str,
     ignored: Mapping[str, int],
     into: str | None,
+    dialect: str | None,
     options: Reading,
 ) -> str:
     """Return a line that describes what the written file contains of a clip and what it lost."""
     names = f"{Path(source).name} → {Path(target).name}"
     reading: dict[str, Any] = {}
-    if options.robot is not None and Path(target).suffix == ".csv":
-        reading = {"robot": options.robot, "fps": clip.frame_rate}
+    if options.robot is not None and (dialect is not None or Path(target).suffix == ".csv"):
+        reading = {"robot": options.robot, "fps": clip.frame_rate, "allow_pickle": True}
         reading["allow_outside"] = options.allow_outside
     if into is not None:
         reading = {"clip": str(clip.metadata.get("animation") or "motion")}

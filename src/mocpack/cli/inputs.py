@@ -131,5 +131,8 @@ def _find_in_folder(folder: str, suffixes: Collection[str]) -> list[Source]:
                     continue  # reading a named pipe or a device could block
                 found.append(Source(str(path), str(path.relative_to(folder)), in_folder=True))
     if not found:
-        raise UsageError(f"{folder}: the folder has no file with {', '.join(sorted(suffixes))}")
+        needs_robot = suffixes == MOTION_EXTENSIONS
+        hint = "; tables and pickles of robots need --robot" if needs_robot else ""
+        expected = ", ".join(sorted(suffixes))
+        raise UsageError(f"{folder}: the folder has no file with {expected}{hint}")
     return found
