@@ -382,8 +382,10 @@ def write_scene(clips: Mapping[str, AnyClip], path: str | Path, **target: Any) -
     if supports_scenes(extension):
         _refuse_options(path, "only .mocp files support", target)
         write_atomically(write_scene_bytes(clips, extension), path)
-    else:
+    elif extension.lower() == ".mocp":
         write_atomically(encode_scene(clips, **target), path)
+    else:
+        raise UsageError(f"{path}: several clips can be written as .mocp or .c3d")
 
 
 def encode_scene(

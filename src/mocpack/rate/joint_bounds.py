@@ -47,6 +47,7 @@ class JointBounds:
 def parse_joint_errors(given: JointErrors | None) -> Patterns:
     """Return patterns with their bounds; an invalid one is a `UsageError`."""
     pairs: Iterable[Any] = given.items() if isinstance(given, Mapping) else given or ()
+    pairs = [given] if isinstance(given, str) else pairs
     found = []
     for pair in pairs:
         if isinstance(pair, str) or len(pair) != 2 or not isinstance(pair[0], str):
