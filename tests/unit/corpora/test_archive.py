@@ -214,7 +214,7 @@ def test_merging_codes_nothing_again(takes, archive, tmp_path):
         assert both.names == (*one.names, "e")
         assert all(both.read(name) == one.read(name) for name in one.names)
         assert both.index.skeleton_count == 2
-    with pytest.raises(UsageError, match=naming("'a'")):
+    with pytest.raises(UsageError, match=naming("'a' --prefix")):
         merge([archive, archive], tmp_path / "twice.mocps")
     assert not (tmp_path / "twice.mocps").exists()
     merge([archive, tmp_path / "other.mocps"], tmp_path / "named.mocps", prefix=True)
