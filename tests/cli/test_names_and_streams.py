@@ -141,7 +141,7 @@ def test_using_a_closed_stream_is_an_error(folder):
     assert names(result.stderr.decode(), "mocpack: walk.bvh output")
     result = in_shell(folder, "MOCPACK compress - --codec raw -o x.mocp <&-")
     assert (result.returncode, result.stderr.count(b"\n")) == (2, 1)
-    assert names(result.stderr.decode(), "mocpack: - input")
+    assert names(result.stderr.decode(), "mocpack: standard input")
     assert in_shell(folder, "MOCPACK compress nowhere.bvh 2>&-").returncode == 2
 
 

@@ -24,12 +24,14 @@ from mocpack.cli.reading import Reading
 from mocpack.cli.tables import make_table
 from mocpack.clip import AnyClip, Clip, VertexClip
 from mocpack.codec import Codec
+from mocpack.container import is_packed
 from mocpack.errors import MocpackError, name_errors
 from mocpack.io.choice import list_names
 from mocpack.presets import body_size, preset_bound
 from mocpack.registry import AUTO_CODEC, parse_codec
 from mocpack.units import format_angle, format_length, format_size, to_degrees, to_millimeters
 
+PACKED_NOTE = "the input is compressed already: errors are measured against it, not its source"
 MAX_BODY_SHARE = 0.1  # of the body's size; a larger bound gets a warning
 
 
@@ -112,7 +114,7 @@ def _compress(
         "hinges_found": clip.metadata.get("hinges_found", {}),
         "full_turns_dropped": clip.metadata.get("full_turns_dropped", []),
         "unit_guessed": clip.metadata.get("unit_guessed"),
-        "notes": describe_assumptions(clip.metadata),
+        "notes": describe_assumptions(clip.metadata) + [PACKED_NOTE] * is_packed(contents),
         "warning": _warn_large_bound(clip, errors.declared),
         "moving_channels": rate.moving_channels(clip),
         "bytes": len(data),

@@ -86,8 +86,14 @@ def run(
     writing = {"dialect": dialect, "into": into, "allow_outside": allow_outside}
     ignored = _count_ignored(data, source, into, allow_outside) if report else {}
 
+    changes = frames or reading.fps or bake_scales or into
+    is_copy = is_packed(data) and suffix.lower() == ".mocp" and not changes
+
+    def clip_name(name: str | None) -> str | None:
+        return left if name == reading.clip else name
+
     def read(name: str | None) -> AnyClip:
-        chosen = {"clip": left if name == reading.clip else name, "memory_limit": memory_limit}
+        chosen = {"clip": clip_name(name), "memory_limit": memory_limit}
         clip = files.parse_clip(data, source, **(reading.to_arguments() | chosen))
         if bake_scales and isinstance(clip, Clip):
             clip = clip.bake_scales()
@@ -107,7 +113,11 @@ def run(
                 clip = read(name)
                 if each or in_folder:
                     Path(path).parent.mkdir(parents=True, exist_ok=True)
-                files.write_clip(clip, path, suffix, source=source, **writing)
+                if is_copy:  # to encode again would add errors
+                    part = _api.extract_clip(data, clip_name(name))
+                    files.write_output(part, path, force=True)
+                else:
+                    files.write_clip(clip, path, suffix, source=source, **writing)
                 if report:
                     given = (clip, source, path, ignored, into, dialect, reading)
                     lines.append(_describe_loss(*given))
