@@ -135,6 +135,17 @@ def test_closed_standard_streams_do_not_fail(folder, words, closed):
 
 
 @NEEDS_SHELL
+@pytest.mark.parametrize(
+    "command",
+    ["decompress walk.mocp -o -", "convert walk.bvh --to bvh -o -", "info walk.mocp", "formats"],
+)
+def test_a_reader_that_stops_early_is_no_error(folder, command):
+    assert in_shell(folder, "MOCPACK compress walk.bvh --codec raw").returncode == 0
+    result = in_shell(folder, f"MOCPACK {command} | true; exit ${{PIPESTATUS[0]}}")
+    assert (result.returncode, result.stderr) == (0, b"")
+
+
+@NEEDS_SHELL
 def test_using_a_closed_stream_is_an_error(folder):
     result = in_shell(folder, "MOCPACK compress walk.bvh --codec raw -o - >&-")
     assert (result.returncode, result.stderr.count(b"\n")) == (2, 1)

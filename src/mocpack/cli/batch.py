@@ -228,10 +228,15 @@ def _report_outcomes(jobs: Sequence[Job], outcomes: Sequence[Outcome]) -> int:
 
 
 def attempt(work: Callable[..., Any], job: Job) -> Outcome:
-    """Run one job and turn any exception into an error message."""
+    """Run one job and turn any exception into an error message.
+
+    A reader of standard output that stops early is not an error, so its exception is raised.
+    """
     try:
         return Outcome("done", work(job.source, job.output, force=job.force, **job.settings))
     except Exception as error:
+        if job.output == PIPE and isinstance(error, BrokenPipeError):
+            raise
         message = describe_error(error) or describe_bug(error)
         is_named = job.source in message or str(Path(job.source)) in message
         is_named = is_named or job.source == PIPE
