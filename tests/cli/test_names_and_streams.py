@@ -134,6 +134,14 @@ def test_closed_standard_streams_do_not_fail(folder, words, closed):
         assert mocpack.read(folder / "walk.mocp").frame_count == 12
 
 
+@pytest.mark.parametrize("command", ["compress", "convert", "decompress"])
+def test_standard_input_has_no_name_for_a_file_in_a_folder(folder, command):
+    done = run(folder, command, "-", "-o", "out/", input=b"HIERARCHY")
+    assert done.returncode == 2
+    assert names(done.stderr.decode(), "-o input")
+    assert not (folder / "out").exists()
+
+
 @NEEDS_SHELL
 @pytest.mark.parametrize(
     "command",

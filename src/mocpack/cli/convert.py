@@ -145,9 +145,9 @@ def _output_paths(
     each: bool,
 ) -> dict[str | None, str]:
     """Return the output path of each motion by name; the only or first one has the name None."""
-    if target is None and source == files.PIPE:
-        raise UsageError("name an output with -o, because standard input has no file name")
     into = target is not None and files.names_folder(target)
+    if source == files.PIPE and (target is None or (into and not (each and motions))):
+        raise UsageError(files.NAMELESS_INPUT)
     if not each or not motions:
         stem = Path(source).stem + ("" if clip is None else f"-{_safe_file_name(clip)}")
         if target is None:

@@ -30,6 +30,7 @@ from mocpack.io.choice import list_names
 from mocpack.units import parse_frame_range
 
 PIPE = "-"
+NAMELESS_INPUT = "name an output file with -o, because standard input has no file name"
 
 
 def read_input(path: str, clip: str | None = None) -> tuple[bytes, str | None]:

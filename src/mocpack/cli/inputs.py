@@ -9,7 +9,7 @@ from glob import glob, has_magic
 from pathlib import Path
 
 from mocpack.arguments import check_local_path, is_url
-from mocpack.cli.files import PIPE, names_folder
+from mocpack.cli.files import NAMELESS_INPUT, PIPE, names_folder
 from mocpack.cli.terminal import print_error
 from mocpack.errors import UsageError
 from mocpack.io import supported_extensions
@@ -83,6 +83,8 @@ def output_paths(sources: Sequence[Source], output: str | None, suffix: str) -> 
                 f"{output} is the name of a file, but the inputs ({len(sources)}) need a folder; "
                 "mocpack scene and mocpack corpus pack write several clips to one file"
             )
+    if output is not None and [source.path for source in sources] == [PIPE]:
+        raise UsageError(NAMELESS_INPUT)
     outputs = [_output_path(source, output, suffix) for source in sources]
     first: dict[str, str] = {}
     for source, path in zip(sources, outputs, strict=True):
