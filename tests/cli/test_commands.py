@@ -122,6 +122,8 @@ def test_compress_warns_of_an_error_that_is_large_for_the_body(folder):
     assert names(json.loads(warned.stdout)[0]["warning"], "1 m unit")
     usual = run("compress", "walk.bvh", "--max-error", "1mm", "--json", "-f", folder=folder)
     assert json.loads(usual.stdout)[0]["warning"] is None
+    giant = run("compress", "walk.bvh", "--unit", "100m", "-f", "--json", folder=folder)
+    assert names(json.loads(giant.stdout)[0]["warning"], "unit 100m body")
 
 
 def test_rounding_of_a_lossless_file_is_shown_as_no_error(folder):

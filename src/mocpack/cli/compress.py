@@ -32,6 +32,7 @@ from mocpack.registry import AUTO_CODEC, parse_codec
 from mocpack.units import format_angle, format_length, format_size, to_degrees, to_millimeters
 
 PACKED_NOTE = "the input is compressed already: errors are measured against it, not its source"
+PLAUSIBLE_BODY_M = (0.1, 20.0)  # with a given unit; bodies of other sizes get a warning
 MAX_BODY_SHARE = 0.1  # of the body's size; a larger bound gets a warning
 
 
@@ -96,6 +97,7 @@ def _compress(
     allowed = {"allow_outside": reading.get("allow_outside", False)}
     inside = [] if name is not None else files.list_clips(contents, source, **allowed)
     frames, find_hinges = reading.pop("frames", None), reading.pop("find_hinges", False)
+    unit = reading.get("unit")
     clip = files.parse_clip(contents, source, clip=left, **reading)
     clip = clip if frames is None else files.cut_frames(clip, frames)
     if find_hinges and isinstance(clip, Clip):
@@ -115,7 +117,7 @@ def _compress(
         "full_turns_dropped": clip.metadata.get("full_turns_dropped", []),
         "unit_guessed": clip.metadata.get("unit_guessed"),
         "notes": describe_assumptions(clip.metadata) + [PACKED_NOTE] * is_packed(contents),
-        "warning": _warn_large_bound(clip, errors.declared),
+        "warning": _warn_unit(clip, unit) or _warn_large_bound(clip, errors.declared),
         "moving_channels": rate.moving_channels(clip),
         "bytes": len(data),
         "ratio": raw / len(data),
@@ -163,6 +165,15 @@ def _advice(clip: AnyClip, spec: str) -> str:
     if not isinstance(clip, VertexClip) or spec != AUTO_CODEC:
         return ""
     return "; --codec latent-spline makes vertices smaller, with an error"
+
+
+def _warn_unit(clip: AnyClip, unit: str | None) -> str | None:
+    """Return a warning if the given unit is probably wrong, because it makes a giant or a dwarf."""
+    size = body_size(clip)
+    low, high = PLAUSIBLE_BODY_M
+    if unit is None or size == 0 or low <= size <= high:
+        return None
+    return f"warning: with the unit {unit}, the body measures {format_length(size)}"
 
 
 def _warn_large_bound(clip: AnyClip, bound: float | None) -> str | None:
