@@ -28,7 +28,7 @@ void raise_error(const mocpack_Error& error)
 	switch (error.status)
 	{
 	case MOCPACK_TRUNCATED:
-		raise("TruncatedError", error.message);
+		raise("TruncatedError", (std::string(error.message) + " (file is truncated)").c_str());
 	case MOCPACK_CORRUPT:
 		raise_corrupt(error.message);
 	case MOCPACK_NO_MEMORY:

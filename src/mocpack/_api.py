@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack, overload
 
 from mocpack import rate
-from mocpack.arguments import check_path
+from mocpack.arguments import check_local_path
 from mocpack.clip import AnyClip, Clip, VertexClip, check_coordinates
 from mocpack.codec import Codec
 from mocpack.container import (
@@ -118,7 +118,6 @@ def read(
         `quaternion`, the order of its quaternions, "xyzw" or "wxyz"; `allow_pickle`, to read arrays
         from a pickle (nothing else in it is executed).
     """
-    check_path("path", path)
     data, clip = read_input(path, clip)
     found = read_contents(
         data,
@@ -194,7 +193,7 @@ def write(
     its folder.
     """
     check_clip("clip", clip)
-    check_path("path", path)
+    check_local_path("path", path)
     if Path(path).suffix.lower() != ".mocp":
         _refuse_options(path, "only .mocp files support", encoding)
         write_file(clip, path, dialect=dialect, into=into, allow_outside=allow_outside)
@@ -310,8 +309,8 @@ def encode_measured(
     check_clip("clip", clip)
     if may_choose and clip.header.kind not in codec.kinds:
         codec = parse_codec(EXACT_CODEC)
-    if effort is not None and (not isinstance(effort, str) or effort not in EFFORTS):
-        raise UsageError(f"effort must be one of {', '.join(EFFORTS)}, got {effort!r}")
+    if effort is not None:
+        check_effort(effort)
     check_kind(codec, clip.header.kind)
     check_coordinates(clip)
     if preset is not None:
@@ -360,7 +359,7 @@ def read_scene(
     A file with one clip gives one entry, named after the file. The clips of a scene share a clock:
     `start_time` says when each begins. `reading` are the options of `read` for other formats.
     """
-    check_path("path", path)
+    check_local_path("path", path)
     data = read_file_bytes(path)
     if not is_packed(data):
         names = list_clips(data, path, allow_outside=allow_outside)
@@ -378,13 +377,15 @@ def write_scene(clips: Mapping[str, AnyClip], path: str | Path, **target: Any) -
     For .mocp, `target` are the options of `encode`. For .c3d, every clip must consist of markers;
     it becomes a subject of the file.
     """
-    check_path("path", path)
+    check_local_path("path", path)
     extension = Path(path).suffix
     if supports_scenes(extension):
         _refuse_options(path, "only .mocp files support", target)
         write_atomically(write_scene_bytes(clips, extension), path)
-    else:
+    elif extension.lower() == ".mocp":
         write_atomically(encode_scene(clips, **target), path)
+    else:
+        raise UsageError(f"{path}: several clips can be written as .mocp or .c3d")
 
 
 def encode_scene(
@@ -454,6 +455,7 @@ def read_input(path: str | Path, clip: str | None) -> tuple[bytes, str | None]:
 
     Of an archive, only the .mocp file of the clip is read, which leaves no choice.
     """
+    check_local_path("path", path)
     if not is_archive_name(path):
         return read_file_bytes(path), clip
     with name_errors(path):
@@ -542,6 +544,7 @@ def open(
     """
     if not isinstance(source, str | Path):
         return Motion(source, partial=partial, clip=clip, memory_limit=memory_limit)
+    check_local_path("source", source)
     try:
         return Motion(source, partial=partial, clip=clip, memory_limit=memory_limit)
     except (FormatError, MemoryLimitError, SceneError) as error:
@@ -552,6 +555,12 @@ def check_clip(name: str, clip: Any) -> None:
     """Raise `UsageError` if an argument is not a clip."""
     if not isinstance(clip, Clip | VertexClip):
         raise UsageError(f"{name} must be a Clip or a VertexClip, got {clip!r:.80}")
+
+
+def check_effort(effort: str) -> None:
+    """Raise `UsageError` for an unknown effort."""
+    if not isinstance(effort, str) or effort not in EFFORTS:
+        raise UsageError(f"effort must be one of {', '.join(EFFORTS)}, got {effort!r}")
 
 
 def check_kind(codec: Codec, kind: str) -> None:

@@ -100,6 +100,22 @@ def check_path(name: str, value: Any) -> None:
         raise UsageError(f"{name} must be a path, got {value!r:.80}")
 
 
+def is_url(name: str) -> bool:
+    """Return whether a name is a URL; a Windows path such as C:\\ is not."""
+    scheme, found, _ = name.partition("://")
+    return bool(found) and len(scheme) > 1
+
+
+def check_local_path(name: str, value: Any) -> None:
+    """Raise `UsageError` if a value is no path, or a URL, which only archives can have."""
+    check_path(name, value)
+    if is_url(str(value)):
+        raise UsageError(
+            f"{value} is a URL, expected a local file; only archives (.mocps) can be URLs, in "
+            "mocpack.open_corpus and mocpack corpus"
+        )
+
+
 def check_sequence(
     name: str, values: Any, *, error: type[MocpackError] = InvalidClipError
 ) -> list[Any]:

@@ -50,6 +50,8 @@ def open_source(given: Openable | Source) -> Source:
         return PathSource(os.fspath(given)) if regular else BytesSource(Path(given).read_bytes())
     if not hasattr(given, "read"):
         raise UsageError(f"expected a path, bytes or a file object, got {type(given).__name__}")
+    if isinstance(given, io.TextIOBase):
+        raise _text_mode_error()
     if not _can_seek(given):
         return BytesSource(_check_bytes(given.read()))
     return FileSource(given)
@@ -167,8 +169,12 @@ def _read_all(read: Callable[[int], Any], size: int) -> bytes:
 
 def _check_bytes(data: Any) -> bytes:
     if not isinstance(data, bytes):
-        raise UsageError("the file object returns text instead of bytes; open it in binary mode")
+        raise _text_mode_error()
     return data
+
+
+def _text_mode_error() -> UsageError:
+    return UsageError("the file object returns text instead of bytes; open it in binary mode")
 
 
 def _can_seek(file: Any) -> bool:

@@ -95,6 +95,8 @@ def parse_length_argument(name: str, value: Any) -> float:
     >>> parse_length_argument("max_error", "1mm"), parse_length_argument("max_error", mm(2))
     (0.001, 0.002)
     """
+    if isinstance(value, Angle):
+        raise UsageError(f"{name} must be a length such as '1mm', got {value!r}")
     if not isinstance(value, str | Length):
         raise UsageError(
             f"{name}={value!r} has no unit: write {name}='1mm' or {name}=mocpack.mm(1)"
@@ -111,6 +113,8 @@ def parse_angle_argument(name: str, value: Any) -> float:
     >>> parse_angle_argument("max_angle", "5mrad"), parse_angle_argument("max_angle", rad(0.1))
     (0.005, 0.1)
     """
+    if isinstance(value, Length):
+        raise UsageError(f"{name} must be an angle such as '0.3deg', got {value!r}")
     if not isinstance(value, str | Angle):
         raise UsageError(
             f"{name}={value!r} has no unit: write {name}='0.3deg' or {name}=mocpack.deg(0.3)"
@@ -268,13 +272,13 @@ def _format_distinct(form: Callable[[float, int], str], a: float, b: float) -> t
 
 def _to_length(value: float, unit: float) -> Length:
     if not is_finite(value):
-        raise UsageError(f"length must be finite, got {value!r:.80}")
+        raise UsageError(f"length must be a finite number, got {value!r:.80}")
     return Length(value * unit)
 
 
 def _to_angle(value: float, unit: float) -> Angle:
     if not is_finite(value):
-        raise UsageError(f"angle must be finite, got {value!r:.80}")
+        raise UsageError(f"angle must be a finite number, got {value!r:.80}")
     return Angle(value * unit)
 
 

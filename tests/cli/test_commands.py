@@ -57,6 +57,7 @@ def test_compress_writes_beside_the_input_and_prints_size_and_errors(folder):
         (("compress", "walk.bvh", "--max-error", "1 meter"), "max_error m cm mm meter'"),
         (("compress", "walk.bvh", "--max-angle", "1"), "max_angle deg rad '1'"),
         (("compress", "walk.bvh", "--clip", "run"), "walk.bvh BVH --clip"),
+        (("compress", "walk.bvh", "--effort", "max"), "mocpack: effort fast, default, best 'max'"),
     ],
     ids=" ".join,
 )
@@ -94,10 +95,15 @@ def test_compare_names_both_files_and_the_motion_it_takes_of_several(folder):
 def test_compress_prints_its_target(folder):
     given = run("compress", "walk.bvh", "--max-error", "2mm", folder=folder)
     assert names(given.stdout.decode(), "max_error 2mm keysine")
-    none = run("compress", "walk.bvh", "-f", folder=folder)
-    assert names(none.stdout.decode(), "keysine max_error 1 mm")
-    joint = run("compress", "walk.bvh", "-f", "--joint-error", "Head=2mm", folder=folder)
-    assert names(joint.stdout.decode(), "keysine default max_error Head 2mm")
+    head = ("--joint-error", "Head=2mm")
+    for options, named in [
+        ((), "max_error 1 mm keysine"),
+        (head, "max_error 1 mm Head 2mm keysine"),
+        ((*head, "--preset", "edit"), "preset edit 500 µm Head 2mm keysine"),
+    ]:
+        made = run("compress", "walk.bvh", "-f", *options, "--json", folder=folder)
+        (row,) = json.loads(made.stdout)
+        assert names(row["target"], named)
 
 
 def test_compress_prints_the_bound_that_a_scaled_rig_keeps(folder):
@@ -116,6 +122,8 @@ def test_compress_warns_of_an_error_that_is_large_for_the_body(folder):
     assert names(json.loads(warned.stdout)[0]["warning"], "1 m unit")
     usual = run("compress", "walk.bvh", "--max-error", "1mm", "--json", "-f", folder=folder)
     assert json.loads(usual.stdout)[0]["warning"] is None
+    giant = run("compress", "walk.bvh", "--unit", "100m", "-f", "--json", folder=folder)
+    assert names(json.loads(giant.stdout)[0]["warning"], "unit 100m body")
 
 
 def test_rounding_of_a_lossless_file_is_shown_as_no_error(folder):
@@ -176,6 +184,20 @@ def test_nothing_is_overwritten_without_force(folder):
     assert run("compress", "walk.bvh", "--codec", "raw", "-f", folder=folder).returncode == 0
 
 
+@pytest.mark.parametrize("extra", [(), ("--dry-run",), ("--resume",)])
+def test_decompress_replaces_no_file_that_the_user_does_not_name(folder, extra):
+    run("compress", "walk.bvh", "--codec", "raw", folder=folder)
+    source = (folder / "walk.bvh").read_bytes()
+    for words in (("walk.mocp",), ("walk.mocp", "-f"), (".", "-f")):
+        done = run("decompress", *words, *extra, folder=folder)
+        assert done.returncode == 2
+        assert names((done.stdout + done.stderr).decode(), "walk.bvh -o -f")
+        assert (folder / "walk.bvh").read_bytes() == source
+    named = ("-o", "walk.bvh", "-f")
+    assert run("decompress", "walk.mocp", *named, *extra, folder=folder).returncode == 0
+    assert ((folder / "walk.bvh").read_bytes() == source) == (extra == ("--dry-run",))
+
+
 def test_a_file_goes_through_pipes(folder):
     text = (folder / "walk.bvh").read_bytes()
     packed = run("compress", "-", "-o", "-", "--codec", "raw", stdin=text)
@@ -189,7 +211,23 @@ def test_a_truncated_file_is_bad_input_and_not_an_interrupt(folder):
     packed = (folder / "walk.mocp").read_bytes()
     (folder / "cut.mocp").write_bytes(packed[:-9])
     for words in (("info", "cut.mocp"), ("compare", "walk.bvh", "cut.mocp")):
-        refused(run(*words, folder=folder), "cut.mocp: chunk 'DATA'")
+        refused(run(*words, folder=folder), "cut.mocp: chunk 'DATA' truncated")
+
+
+def test_errors_name_a_file_once_and_only_by_its_own_name(folder):
+    (folder / "empty.mocp").touch()
+    refused(run("info", "empty.mocp", folder=folder), "empty.mocp")
+    assert b"input" not in run("info", "empty.mocp", folder=folder).stderr
+    done = run("compress", "-", "-o", "a.mocp", folder=folder, stdin=b"")
+    refused(done, "mocpack: standard input: empty")
+    assert b"-" not in done.stderr
+
+
+def test_info_measures_the_same_duration_of_a_source_and_a_file(folder):
+    assert run("compress", "walk.bvh", "--codec", "raw", folder=folder).returncode == 0
+    (source,) = json.loads(run("info", "walk.bvh", "--json", folder=folder).stdout)
+    (packed,) = json.loads(run("info", "walk.mocp", "--json", folder=folder).stdout)
+    assert source["motions"][0]["seconds"] == pytest.approx(packed["frames"] / packed["frame_rate"])
 
 
 def test_a_bad_file_among_many_is_reported_and_stops_no_other(folder):
@@ -533,13 +571,17 @@ def test_info_says_that_a_file_cut_in_its_first_layer_cannot_be_played(folder):
     assert b"groups" not in run("info", packed).stdout.split()
 
 
-def test_the_error_of_a_truncated_file_names_the_option_that_decodes_its_start(folder):
-    run("compress", "walk.bvh", "-o", "cut.mocp", "--effort", "fast", folder=folder)
-    whole = (folder / "cut.mocp").read_bytes()
-    (folder / "cut.mocp").write_bytes(whole[:-9])
-    refused(run("decompress", "cut.mocp", "-o", "cut.bvh", folder=folder), "cut.mocp --partial")
+def test_the_error_of_a_truncated_file_names_partial_where_it_decodes_something(folder):
+    whole = mocpack.encode(mocpack.read(folder / "walk.bvh"), "fk-wavelet:step=0.0005")
+    cut = folder / "cut.mocp"
+    words = ("decompress", "cut.mocp", "-o", "cut.bvh")
+    cut.write_bytes(whole[: 2 * len(whole) // 3])
+    refused(run(*words, folder=folder), "cut.mocp --partial")
     assert not (folder / "cut.bvh").exists()
-    (folder / "head.mocp").write_bytes(whole[:100])
-    broken = run("decompress", "head.mocp", "-o", "head.bvh", "--partial", folder=folder)
-    assert broken.returncode == 2
-    assert b"--partial" not in broken.stderr
+    assert run(*words, "--partial", folder=folder).returncode == 0
+    for useless in (whole[:100], mocpack.encode(walk(0.2), "raw")[:-9]):
+        cut.write_bytes(useless)
+        for given in ((), ("--partial",)):
+            broken = run(*words, "-f", *given, folder=folder)
+            assert broken.returncode == 2
+            assert b"--partial" not in broken.stderr

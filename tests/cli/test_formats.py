@@ -59,6 +59,21 @@ def test_each_makes_a_file_of_every_animation(folder):
     assert names(again.stderr, "fox-Survey.bvh -f")
 
 
+def test_convert_writes_the_format_of_an_option_to_a_pipe_and_a_new_folder(folder):
+    piped = run("convert", "Fox.glb", "-", "--to", "bvh", folder=folder)
+    assert piped.returncode == 0, piped.stderr
+    assert piped.stdout.startswith("HIERARCHY")
+    words = ("convert", "Fox.glb", "--to", "bvh")
+    assert run(*words, "-o", "v1.2/", folder=folder).returncode == 0
+    assert run(*words, "-o", "v1.2/", "--each", folder=folder).returncode == 0
+    assert run(*words, folder=folder).returncode == 0
+    assert made(folder) == ["Fox.bvh", *(f"v1.2/{n}.bvh" for n in ("Fox", "Run", "Survey", "Walk"))]
+    again = run(*words, "-f", folder=folder)  # the file beside it may be the source
+    assert again.returncode == 2
+    assert names(again.stderr, "Fox.bvh -o -f")
+    assert run(*words, "-o", "Fox.bvh", "-f", folder=folder).returncode == 0
+
+
 @pytest.mark.parametrize(
     ("words", "named"),
     [
@@ -66,6 +81,11 @@ def test_each_makes_a_file_of_every_animation(folder):
         (["--clip", "Walk", "--each"], "--each --clip"),
         (["b.bvh", "-o", "c.bvh"], "c.bvh"),
         (["--fps", "-1"], "Fox.glb -1.0"),
+        (["-", "--each"], "--each -"),
+        (["fox"], ".mocp .bvh"),
+        (["fox.fbx"], "'.fbx' .bvh"),
+        (["-", "--into", "Fox.glb"], "-: .glb"),
+        (["a.bvh", "--as", "qpos"], "qpos .npz '.bvh'"),
     ],
 )
 def test_contradictory_requests_are_errors(folder, words, named):
@@ -163,7 +183,7 @@ def test_a_motion_is_added_to_a_character(folder):
     assert names(done.stderr, "new.bvh .glb .gltf .vrma")
 
 
-def test_info_compare_and_view_take_the_robot_of_a_table(tmp_path):
+def test_info_compare_convert_and_view_take_the_robot_of_a_table(tmp_path):
     (tmp_path / "robot.urdf").write_text(urdf(4))
     skeleton = read_robot(tmp_path / "robot.urdf").skeleton
     angles = angles_for(len(skeleton.hinges), frames=20)
@@ -175,8 +195,14 @@ def test_info_compare_and_view_take_the_robot_of_a_table(tmp_path):
     assert run("compress", "dance.csv", *robot, folder=tmp_path).returncode == 0
     info = run("info", "dance.csv", *robot, folder=tmp_path)
     compared = run("compare", "dance.csv", "dance.mocp", *robot, folder=tmp_path)
-    for done in (info, compared):
+    words = ("dance.csv", "a.npz", "--as", "qpos", "--report")
+    converted = run("convert", *words, *robot, folder=tmp_path)
+    for done in (info, compared, converted):
         assert done.returncode == 0, done.stderr
+    assert "qpos" in np.load(tmp_path / "a.npz")
+    assert names(converted.stdout, "dance.csv a.npz joints")
+    unknown = run("convert", "dance.csv", "b.npz", "--as", "qos", *robot, folder=tmp_path)
+    assert names(unknown.stderr, "'qos' qpos amass")
     # the page of `view` needs node to build
     paths = [str(tmp_path / name) for name in ("dance.mocp", "dance.csv")]
     shown = select(*paths, robot=str(tmp_path / "robot.urdf"))

@@ -125,6 +125,10 @@ def test_two_inputs_with_the_same_output_are_rejected(folder):
     words = [str(folder / "takes/a.bvh"), str(folder / "takes/day two/a.bvh")]
     with pytest.raises(UsageError, match=naming("a.bvh two/a.bvh a.mocp")):
         output_paths(find_sources(words, SUFFIXES), "out", ".mocp")
+    words[1] = str(folder / "takes/a.npz")
+    for output in (None, "out"):
+        with pytest.raises(UsageError, match=naming("a.bvh a.npz a.mocp")):
+            output_paths(find_sources(words, SUFFIXES), output, ".mocp")
 
 
 @pytest.mark.parametrize(
@@ -155,6 +159,43 @@ def test_no_input_is_overwritten(packed_takes, words):
         assert result.stderr.count("\n") == 1
         assert names(result.stderr, "mocpack: input output")
     assert before == {path.name: path.read_bytes() for path in takes.iterdir() if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "info URL/a.mocp",
+        "info URL/a.mocp?key=1",
+        "compress URL/a.bvh",
+        "compress a.bvh -o URL/",
+        "compress a.bvh -o URL/a.mocp",
+        "decompress a.mocp -o URL/",
+        "convert URL/a.bvh",
+        "convert a.bvh URL/a.npz",
+        "convert a.bvh URL/ --each",
+        "compare URL/a.mocp a.mocp",
+        "scene a.bvh -o URL/a.mocp",
+        "corpus extract a.mocps -o URL",
+        "corpus export a.mocps -o URL --as npz",
+    ],
+)
+def test_only_archives_can_be_urls(packed_takes, words):
+    before = list(packed_takes.rglob("*"))
+    url = "file:///nowhere"
+    done = run(*words.replace("URL", url).split(), folder=packed_takes)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert names(done.stderr, f"mocpack: {url} .mocps")
+    assert list(packed_takes.rglob("*")) == before
+
+
+def test_archives_are_merged_and_repaired_into_urls(packed_takes, tmp_path):
+    for command in ("merge", "repair"):
+        url = (tmp_path / f"{command}.mocps").as_uri()
+        for expected in (0, 2):  # the second must not overwrite the first
+            done = run("corpus", command, "a.mocps", "-o", url, folder=packed_takes)
+            assert done.returncode == expected, done.stderr
+        assert names(done.stderr, f"{url} -f")
+        assert run("corpus", "verify", url, folder=packed_takes).returncode == 0
 
 
 def test_a_dry_run_lists_the_outputs_and_writes_nothing(folder):

@@ -51,7 +51,12 @@ def test_compare_checks_each_joint_against_its_own_bound(source, packed, tmp_pat
 
 @pytest.mark.parametrize(
     ("pattern", "named"),
-    [("Tail*", "Tail* Hips"), ("*Foott*", "'Foot'"), ("LeftFot", "'LeftFoot'")],
+    [
+        ("Tail*", "Tail* Hips"),
+        ("*Foott*", "'*Foot*'"),
+        ("LeftFot", "'LeftFoot'"),
+        ("Foot", "'*Foot*'"),
+    ],
 )
 def test_a_pattern_without_a_joint_fails_and_joints_are_named(source, tmp_path, pattern, named):
     made = run("compress", source, "-o", tmp_path / "x.mocp", "--joint-error", f"{pattern}=1mm")

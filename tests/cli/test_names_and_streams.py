@@ -134,6 +134,25 @@ def test_closed_standard_streams_do_not_fail(folder, words, closed):
         assert mocpack.read(folder / "walk.mocp").frame_count == 12
 
 
+@pytest.mark.parametrize("command", ["compress", "convert", "decompress"])
+def test_standard_input_has_no_name_for_a_file_in_a_folder(folder, command):
+    done = run(folder, command, "-", "-o", "out/", input=b"HIERARCHY")
+    assert done.returncode == 2
+    assert names(done.stderr.decode(), "-o input")
+    assert not (folder / "out").exists()
+
+
+@NEEDS_SHELL
+@pytest.mark.parametrize(
+    "command",
+    ["decompress walk.mocp -o -", "convert walk.bvh --to bvh -o -", "info walk.mocp", "formats"],
+)
+def test_a_reader_that_stops_early_is_no_error(folder, command):
+    assert in_shell(folder, "MOCPACK compress walk.bvh --codec raw").returncode == 0
+    result = in_shell(folder, f"MOCPACK {command} | true; exit ${{PIPESTATUS[0]}}")
+    assert (result.returncode, result.stderr) == (0, b"")
+
+
 @NEEDS_SHELL
 def test_using_a_closed_stream_is_an_error(folder):
     result = in_shell(folder, "MOCPACK compress walk.bvh --codec raw -o - >&-")
@@ -141,7 +160,7 @@ def test_using_a_closed_stream_is_an_error(folder):
     assert names(result.stderr.decode(), "mocpack: walk.bvh output")
     result = in_shell(folder, "MOCPACK compress - --codec raw -o x.mocp <&-")
     assert (result.returncode, result.stderr.count(b"\n")) == (2, 1)
-    assert names(result.stderr.decode(), "mocpack: - input")
+    assert names(result.stderr.decode(), "mocpack: standard input")
     assert in_shell(folder, "MOCPACK compress nowhere.bvh 2>&-").returncode == 2
 
 

@@ -40,6 +40,13 @@ def test_compress_and_info_say_which_bones_stand_in(folder):
     assert len(facts["motions"][0]["notes"]) == 1
 
 
+def test_compress_says_that_its_input_is_compressed_already(folder):
+    words = ("compress", "--codec", "raw", "--json")
+    (first,) = json.loads(run(*words, "walk.bvh", folder=folder).stdout)
+    (again,) = json.loads(run(*words, "walk.mocp", "-o", "again.mocp", folder=folder).stdout)
+    assert len(again["notes"]) == len(first["notes"]) + 1
+
+
 def test_a_folder_says_it_once_with_the_number_of_files(folder):
     done = run("compress", ".", "--max-error", "5mm", "-o", "packed/", folder=folder)
     assert done.stdout.count("--body-model") == 1

@@ -44,6 +44,21 @@ def test_two_actors_and_a_prop_become_a_scene_and_are_extracted_again(folder):
     ]
 
 
+def test_convert_copies_compressed_clips_unchanged_unless_an_option_changes_them(folder):
+    run("compress", "anna.bvh", "--effort", "fast", "--max-error", "0.2mm", folder=folder)
+    packed = (folder / "anna.mocp").read_bytes()
+    run("scene", "anna.mocp", "ben.bvh", "-o", "duo.mocp", folder=folder)
+    run("convert", "duo.mocp", "-o", "parts/", "--each", folder=folder)
+    assert (folder / "parts/anna.mocp").read_bytes() == packed
+    run("corpus", "pack", "anna.mocp", "-o", "all.mocps", folder=folder)
+    for words in (["anna.mocp"], ["duo.mocp", "--clip", "anna"], ["all.mocps", "--clip", "anna"]):
+        done = run("convert", *words, "-o", "copy.mocp", "-f", folder=folder)
+        assert done.returncode == 0, done.stderr
+        assert (folder / "copy.mocp").read_bytes() == packed
+    run("convert", "anna.mocp", "cut.mocp", "--frames", "2:9", folder=folder)
+    assert mocpack.read(folder / "cut.mocp").frame_count == 7
+
+
 def test_json_has_a_row_for_each_clip(folder):
     words = ["scene", "anna.bvh", "box=prop.trc", "-o", "duo.mocp", "--json"]
     rows = json.loads(run(*words, folder=folder).stdout)

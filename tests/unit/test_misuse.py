@@ -4,6 +4,7 @@ Each row calls a function with one argument, and every invalid value is tried. A
 function accepts is not an error.
 """
 
+import io
 import math
 from dataclasses import fields
 
@@ -232,6 +233,13 @@ def test_parameters_that_make_no_sense_are_errors_of_mocpack(codec_id):
         (lambda: CLIP.replace(metadata={3: "x"}), ("metadata", "3")),
         (lambda: mocpack.encode(3), ("clip", "3")),
         (lambda: walk(60).resample(1e6), ("fps", "1e+06")),
+        (lambda: mocpack.read_data(b"HIERARCHY", name="a.bvh", clp="x"), ("a.bvh", "'clp'")),
+        (lambda: mocpack.mm("1"), ("number", "'1'")),
+        (lambda: mocpack.encode(CLIP, max_error=mocpack.deg(1)), ("max_error", "length", "Angle")),
+        (lambda: mocpack.encode(CLIP, joint_errors="1mm"), ("joint_errors", "'1mm'")),
+        (lambda: mocpack.write_scene({"a": CLIP}, "a.bvh"), ("a.bvh", ".mocp", ".c3d")),
+        (lambda: mocpack.open(io.StringIO("text")), ("binary",)),
+        (lambda: mocpack.open("https://nowhere.example/a.mocp"), ("https://nowhere", ".mocps")),
     ],
 )
 def test_errors_name_the_argument_and_its_value(call, words):

@@ -265,6 +265,10 @@ def _wrap_command(run: Callable[..., int]) -> Callable[..., int]:
         try:
             with set_quiet(quiet), _convert_ctrl_c():
                 return run(*words, **options)
+        except BrokenPipeError:
+            # The reader of the output closed the pipe, for example `head`. This is not an error,
+            # but click would exit with 1.
+            return 0
         except Exception as error:
             message = describe_error(error)
             if message is not None and options.get("as_json"):
@@ -312,8 +316,7 @@ def main(words: Sequence[str] | None = None) -> None:
         print_error("interrupted by Ctrl-C")
         code = EXIT_INTERRUPTED
     except BrokenPipeError:
-        # The reader of the output closed the pipe, for example `head`. This is not an error.
-        _exit(0)
+        _exit(0)  # as in `_wrap_command`, after the command
     except Exception as error:
         from mocpack.cli.files import describe_error, exit_code
 

@@ -38,14 +38,14 @@ class Job:
         All files to write, the main one last.
     settings : dict
         All other arguments that affect the output; they must be JSON values.
-    force : bool
-        Whether existing outputs may be overwritten.
+    force : bool or None
+        Whether existing outputs may be overwritten; None: never, not even by ``--resume``.
     """
 
     source: str
     outputs: tuple[str, ...]
     settings: dict[str, Any] = field(default_factory=dict)
-    force: bool = False
+    force: bool | None = False
 
     @property
     def output(self) -> str:
@@ -228,12 +228,18 @@ def _report_outcomes(jobs: Sequence[Job], outcomes: Sequence[Outcome]) -> int:
 
 
 def attempt(work: Callable[..., Any], job: Job) -> Outcome:
-    """Run one job and turn any exception into an error message."""
+    """Run one job and turn any exception into an error message.
+
+    A reader of standard output that stops early is not an error, so its exception is raised.
+    """
     try:
         return Outcome("done", work(job.source, job.output, force=job.force, **job.settings))
     except Exception as error:
+        if job.output == PIPE and isinstance(error, BrokenPipeError):
+            raise
         message = describe_error(error) or describe_bug(error)
         is_named = job.source in message or str(Path(job.source)) in message
+        is_named = is_named or job.source == PIPE
         named = message if is_named else f"{job.source}: {message}"
         return Outcome("failed", error=named, code=exit_code(error))
 
@@ -288,7 +294,7 @@ def _resume_job(job: Job, journal: Journal) -> Job:
     if "made" not in entry:
         for output in job.outputs:
             remove_temporaries(output)
-    return replace(job, force=True)
+    return job if job.force is None else replace(job, force=True)
 
 
 def _attempt_in_worker(work: Callable[..., Any], job: Job) -> Outcome:

@@ -25,6 +25,7 @@ from mocpack.cli.progress import make_progress_bar
 from mocpack.errors import UsageError
 from mocpack.file_errors import add_path_to_errors
 from mocpack.optional_packages import require
+from mocpack.texts import count_of
 from mocpack.units import parse_frame_range
 
 
@@ -119,7 +120,8 @@ def _write_results(
     failed = [r for r in rows if r["failure"]]
     console = files.stdout()
     console.print(
-        f"{len(rows)} measurements, {len(failed)} failed; wrote {report} and {out}/bench.csv"
+        f"{count_of(len(rows), 'measurement')}, {len(failed)} failed; "
+        f"wrote {report} and {out}/bench.csv"
     )
     for row in failed[:20]:
         console.print(f"  {row['clip']} {row['codec']} {row['target'] or ''}: {row['failure']}")

@@ -24,12 +24,15 @@ from mocpack.cli.reading import Reading
 from mocpack.cli.tables import make_table
 from mocpack.clip import AnyClip, Clip, VertexClip
 from mocpack.codec import Codec
+from mocpack.container import is_packed
 from mocpack.errors import MocpackError, name_errors
 from mocpack.io.choice import list_names
-from mocpack.presets import body_size
-from mocpack.registry import AUTO_CODEC
+from mocpack.presets import body_size, preset_bound
+from mocpack.registry import AUTO_CODEC, parse_codec
 from mocpack.units import format_angle, format_length, format_size, to_degrees, to_millimeters
 
+PACKED_NOTE = "the input is compressed already: errors are measured against it, not its source"
+PLAUSIBLE_BODY_M = (0.1, 20.0)  # with a given unit; bodies of other sizes get a warning
 MAX_BODY_SHARE = 0.1  # of the body's size; a larger bound gets a warning
 
 
@@ -76,7 +79,7 @@ def run(
         work,
         as_json=as_json,
         dry_run=dry_run,
-        make_table=_table,
+        make_table=_result_table,
         workers=jobs,
         title="compressing",
         folder=output,
@@ -94,6 +97,7 @@ def _compress(
     allowed = {"allow_outside": reading.get("allow_outside", False)}
     inside = [] if name is not None else files.list_clips(contents, source, **allowed)
     frames, find_hinges = reading.pop("frames", None), reading.pop("find_hinges", False)
+    unit = reading.get("unit")
     clip = files.parse_clip(contents, source, clip=left, **reading)
     clip = clip if frames is None else files.cut_frames(clip, frames)
     if find_hinges and isinstance(clip, Clip):
@@ -103,16 +107,17 @@ def _compress(
     data, errors = made.data, made.errors
     files.write_output(data, goal, force=force)
     raw = rate.raw_size(clip)
+    default = _default_bound(clip, spec, target) if "joint_errors" in target else errors.declared
     return {
         "codec": made.codec.codec_id,
-        "target": _describe_target(made.codec, target, errors.declared) + _advice(clip, spec),
+        "target": _describe_target(made.codec, target, default) + _advice(clip, spec),
         "frames": clip.frame_count,
         "others_inside": inside[1:],
         "hinges_found": clip.metadata.get("hinges_found", {}),
         "full_turns_dropped": clip.metadata.get("full_turns_dropped", []),
         "unit_guessed": clip.metadata.get("unit_guessed"),
-        "notes": describe_assumptions(clip.metadata),
-        "warning": _warn_large_bound(clip, errors.declared),
+        "notes": describe_assumptions(clip.metadata) + [PACKED_NOTE] * is_packed(contents),
+        "warning": _warn_unit(clip, unit) or _warn_large_bound(clip, errors.declared),
         "moving_channels": rate.moving_channels(clip),
         "bytes": len(data),
         "ratio": raw / len(data),
@@ -127,18 +132,28 @@ def _compress(
     }
 
 
-def _describe_target(codec: Codec, target: Target, declared: float | None) -> str:
-    """Describe the target, or the codec's own parameters if there is no target."""
+def _default_bound(clip: AnyClip, spec: str, target: Target) -> float | None:
+    """Return the bound in meters of joints without one of their own, if no length is given."""
+    if "preset" in target:
+        return preset_bound(target["preset"], clip)
+    return parse_codec(spec).error_bound
+
+
+def _describe_target(codec: Codec, target: Target, default: float | None) -> str:
+    """Describe the target, or the codec's own parameters if there is no target.
+
+    `default` is the bound in meters that applies if the target names none.
+    """
     joints = "".join(f", {name} {bound}" for name, bound in target.get("joint_errors", ()))
     if "preset" in target:
-        bound = format_length(declared or 0.0)
+        bound = format_length(default or 0.0)
         angle = f" and {target['max_angle']}" if "max_angle" in target else ""
         within = f"maximum error {bound}{angle}{joints}"
         return f"preset {target['preset']}, {within}, with {codec.codec_id}"
     others = ("effort", "joint_errors")
     given = [f"{name} {value}" for name, value in target.items() if name not in others]
-    if declared is not None and not {"max_error", "mean_error", "ratio", "size"} & target.keys():
-        given.insert(0, "default max_error" if joints else f"max_error {format_length(declared)}")
+    if default is not None and not {"max_error", "mean_error", "ratio", "size"} & target.keys():
+        given.insert(0, f"max_error {format_length(default)}")
     if given or joints:
         return f"{' and '.join(given)}{joints}, with {codec.codec_id}"
     own = ", ".join(f"{name}={value}" for name, value in codec.params().items())
@@ -152,6 +167,15 @@ def _advice(clip: AnyClip, spec: str) -> str:
     return "; --codec latent-spline makes vertices smaller, with an error"
 
 
+def _warn_unit(clip: AnyClip, unit: str | None) -> str | None:
+    """Return a warning if the given unit is probably wrong, because it makes a giant or a dwarf."""
+    size = body_size(clip)
+    low, high = PLAUSIBLE_BODY_M
+    if unit is None or size == 0 or low <= size <= high:
+        return None
+    return f"warning: with the unit {unit}, the body measures {format_length(size)}"
+
+
 def _warn_large_bound(clip: AnyClip, bound: float | None) -> str | None:
     """Return a warning if a bound was probably meant in another unit, like 1m for 1mm."""
     size = body_size(clip)
@@ -161,7 +185,7 @@ def _warn_large_bound(clip: AnyClip, bound: float | None) -> str | None:
     return f"warning: a maximum error of {allowed} is large for a body of {body}; check the unit"
 
 
-def _table(rows: list[dict[str, Any]]) -> Table | None:
+def _result_table(rows: list[dict[str, Any]]) -> Table | None:
     if len(rows) == 1 and not rows[0]["ok"]:
         return None
     angles = any(row["ok"] and row["max_angle_deg"] is not None for row in rows)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,7 +17,7 @@ from mocpack.cli.terminal import printable
 from mocpack.clip import AnyClip, Clip
 from mocpack.container import is_packed
 from mocpack.errors import MocpackError, UsageError
-from mocpack.io import count_ignored, external_file_reader, files_to_write, supports_scenes
+from mocpack.io import count_ignored, external_file_reader, supports_scenes
 from mocpack.io.conversion_report import describe
 from mocpack.io.text import make_unique
 from mocpack.units import m
@@ -37,6 +36,8 @@ def run(
         str | None, typer.Option("--output", "-o", help="Same as the second argument.")
     ] = None,
     *,
+    to: options.Format = None,
+    dialect: options.Dialect = None,
     reading: Reading,
     each: Annotated[
         bool,
@@ -64,17 +65,35 @@ def run(
         raise UsageError(f"name one output, got {target} and -o {output}")
     if each and reading.clip is not None:
         raise UsageError("--each writes all motions and --clip one; give only one of them")
+    if each and files.PIPE in (target, output):
+        raise UsageError("--each writes several files, got - (standard output)")
+    target = target or output
+    in_folder = target is not None and files.names_folder(target)
+    if target not in (None, files.PIPE) and not in_folder and to is dialect is None:
+        files.check_extension(Path(str(target)).suffix)
+    suffix = files.choose_suffix(target, to, dialect, default=".mocp")
     data, left = files.read_input(source, reading.clip)
     allow_outside = reading.allow_outside
     motions = files.list_clips(data, source, allow_outside=allow_outside)
-    outputs = _output_paths(source, target or output, motions, reading.clip, each=each)
-    for path in [p for output in outputs.values() for p in files_to_write(output)]:
-        files.check_output(str(path), force=force, in_new_folder=each, sources=[source])
+    outputs = _output_paths(source, target, motions, reading.clip, suffix, each=each)
+    # without a name for the output, only .mocp files are replaced, as by `decompress`
+    may_replace = force if target is not None or suffix == ".mocp" else None
+    for path in [p for output in outputs.values() for p in files.output_files(output, suffix)]:
+        files.check_output(
+            path, force=may_replace, in_new_folder=each or in_folder, sources=[source]
+        )
     lines: list[str] = []
+    writing = {"dialect": dialect, "into": into, "allow_outside": allow_outside}
     ignored = _count_ignored(data, source, into, allow_outside) if report else {}
 
+    changes = frames or reading.fps or bake_scales or into
+    is_copy = is_packed(data) and suffix.lower() == ".mocp" and not changes
+
+    def clip_name(name: str | None) -> str | None:
+        return left if name == reading.clip else name
+
     def read(name: str | None) -> AnyClip:
-        chosen = {"clip": left if name == reading.clip else name, "memory_limit": memory_limit}
+        chosen = {"clip": clip_name(name), "memory_limit": memory_limit}
         clip = files.parse_clip(data, source, **(reading.to_arguments() | chosen))
         if bake_scales and isinstance(clip, Clip):
             clip = clip.bake_scales()
@@ -92,11 +111,16 @@ def run(
         for name, path in outputs.items():
             with progress.stage():
                 clip = read(name)
-                if each:
+                if each or in_folder:
                     Path(path).parent.mkdir(parents=True, exist_ok=True)
-                _api.write(clip, path, into=into, allow_outside=allow_outside)
+                if is_copy:  # to encode again would add errors
+                    part = _api.extract_clip(data, clip_name(name))
+                    files.write_output(part, path, force=True)
+                else:
+                    files.write_clip(clip, path, suffix, source=source, **writing)
                 if report:
-                    lines.append(_describe_loss(clip, source, path, ignored, into, reading))
+                    given = (clip, source, path, ignored, into, dialect, reading)
+                    lines.append(_describe_loss(*given))
 
     run_with_progress(f"converting {source}", convert)
     if report and scene_path is not None:
@@ -112,21 +136,27 @@ def run(
 
 
 def _output_paths(
-    source: str, target: str | None, motions: list[str], clip: str | None, *, each: bool
+    source: str,
+    target: str | None,
+    motions: list[str],
+    clip: str | None,
+    suffix: str,
+    *,
+    each: bool,
 ) -> dict[str | None, str]:
     """Return the output path of each motion by name; the only or first one has the name None."""
-    if target is None and source == files.PIPE:
-        raise UsageError("name an output with -o, because standard input has no file name")
-    into = target is not None and (Path(target).is_dir() or target.endswith(("/", os.sep)))
+    into = target is not None and files.names_folder(target)
+    if source == files.PIPE and (target is None or (into and not (each and motions))):
+        raise UsageError(files.NAMELESS_INPUT)
     if not each or not motions:
         stem = Path(source).stem + ("" if clip is None else f"-{_safe_file_name(clip)}")
         if target is None:
-            return {clip: str(Path(source).with_name(f"{stem}.mocp"))}
-        return {clip: str(Path(target) / f"{stem}.mocp") if into else target}
+            return {clip: str(Path(source).with_name(stem + suffix))}
+        return {clip: str(Path(target) / (stem + suffix)) if into else target}
     titles = unique_file_names(motions)
     if into or target is None:
         folder = Path(source).with_suffix("") if target is None else Path(target)
-        paths = [str(folder / f"{title}.mocp") for title in titles]
+        paths = [str(folder / (title + suffix)) for title in titles]
     else:
         whole = Path(target)
         paths = [str(whole.with_name(f"{whole.stem}-{title}{whole.suffix}")) for title in titles]
@@ -171,13 +201,14 @@ def _describe_loss(
     target: str,
     ignored: Mapping[str, int],
     into: str | None,
+    dialect: str | None,
     options: Reading,
 ) -> str:
     """Return a line that describes what the written file contains of a clip and what it lost."""
     names = f"{Path(source).name} → {Path(target).name}"
     reading: dict[str, Any] = {}
-    if options.robot is not None and Path(target).suffix == ".csv":
-        reading = {"robot": options.robot, "fps": clip.frame_rate}
+    if options.robot is not None and (dialect is not None or Path(target).suffix == ".csv"):
+        reading = {"robot": options.robot, "fps": clip.frame_rate, "allow_pickle": True}
         reading["allow_outside"] = options.allow_outside
     if into is not None:
         reading = {"clip": str(clip.metadata.get("animation") or "motion")}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from pathlib import Path
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -14,11 +13,9 @@ from mocpack.cli import files, options
 from mocpack.cli.batch import Job, run_command
 from mocpack.cli.inputs import PACKED_EXTENSIONS, find_sources, output_paths
 from mocpack.cli.tables import make_table
-from mocpack.cli.terminal import print_note
 from mocpack.clip import Clip
 from mocpack.container import is_packed
-from mocpack.errors import FormatError, HingeWarning, TruncatedError, UsageError, name_errors
-from mocpack.io import files_to_write, find_dialect, supported_extensions, write_bytes
+from mocpack.errors import FormatError, MocpackError, TruncatedError, name_errors
 
 
 def run(
@@ -27,18 +24,8 @@ def run(
         typer.Argument(help=".mocp and .mocps files, folders or patterns; - is standard input."),
     ],
     output: options.Output = None,
-    to: Annotated[
-        str | None,
-        typer.Option(help="Write this format, like bvh; default: the extension of --output."),
-    ] = None,
-    dialect: Annotated[
-        str | None,
-        typer.Option(
-            "--as",
-            help="Choose the layout: mjlab, beyondmimic, gmr, protomotions, qpos, csv or "
-            "bones-seed for robots, amass or humanml3d for bodies.",
-        ),
-    ] = None,
+    to: options.Format = None,
+    dialect: options.Dialect = None,
     partial: Annotated[
         bool, typer.Option("--partial", help="Decode the intact part of a truncated file.")
     ] = False,
@@ -48,17 +35,27 @@ def run(
     jobs: options.Workers = 1,
     resume: options.Resume = False,
     dry_run: options.DryRun = False,
-    force: options.Force = False,
+    force: Annotated[
+        bool,
+        typer.Option("--force", "-f", help="Overwrite existing files, if --output names them."),
+    ] = False,
     as_json: options.Json = False,
 ) -> int:
     """Decompress .mocp files to BVH, glTF, USD, C3D or another format."""
-    suffix = _choose_suffix(output, to, dialect)
+    suffix = files.choose_suffix(output, to, dialect, default=".bvh")
     sources = find_sources(inputs, PACKED_EXTENSIONS)
     outputs = output_paths(sources, output, suffix)
+    # The file beside a .mocp file is often its source, which is more precise than what is decoded.
+    may_replace = None if output is None else force
     reading = {"partial": partial, "clip": clip, "memory_limit": memory_limit}
     settings = {"suffix": suffix, "dialect": dialect, "bake_scales": bake_scales}
     work = [
-        Job(source.path, _output_files(path, suffix), settings | {"reading": reading}, force)
+        Job(
+            source.path,
+            tuple(files.output_files(path, suffix)),
+            settings | {"reading": reading},
+            may_replace,
+        )
         for source, path in zip(sources, outputs, strict=True)
     ]
     return run_command(
@@ -66,7 +63,7 @@ def run(
         work,
         as_json=as_json,
         dry_run=dry_run,
-        make_table=_table,
+        make_table=_status_table,
         workers=jobs,
         title="decompressing",
         folder=output,
@@ -74,7 +71,7 @@ def run(
     )
 
 
-def _table(rows: list[dict[str, Any]]) -> Table | None:
+def _status_table(rows: list[dict[str, Any]]) -> Table | None:
     """Return the status of each file, if Ctrl-C left some."""
     if len(rows) == 1 or all(row["status"] != "not done" for row in rows):
         return None
@@ -84,40 +81,26 @@ def _table(rows: list[dict[str, Any]]) -> Table | None:
     return table
 
 
-def _choose_suffix(output: str | None, to: str | None, dialect: str | None) -> str:
-    if to is not None:
-        return "." + to.lstrip(".")
-    if output and Path(output).suffix and not Path(output).is_dir():
-        return Path(output).suffix
-    return ".bvh" if dialect is None else find_dialect(dialect).extensions[0]
-
-
-def _output_files(output: str, suffix: str) -> tuple[str, ...]:
-    """Return all files that are written for one output, the output itself last."""
-    if output == files.PIPE or Path(output).suffix != suffix:
-        return (output,)
-    return tuple(map(str, files_to_write(output)))
+def _has_intact_part(data: bytes, reading: dict[str, Any]) -> bool:
+    """Return whether ``--partial`` can decode a part of a truncated file."""
+    with suppress(MocpackError):
+        _api.decode(data, **(reading | {"partial": True}))
+        return True
+    return False
 
 
 def _decompress(
     source: str,
     output: str,
     *,
-    force: bool,
+    force: bool | None,
     suffix: str,
     dialect: str | None,
     bake_scales: bool,
     reading: dict[str, Any],
 ) -> None:
     """Decompress one file."""
-    if dialect is not None:
-        find_dialect(dialect, suffix)
-    elif suffix.lower() not in supported_extensions(writable=True):
-        raise UsageError(
-            f"cannot write {suffix!r} files, expected one of "
-            f"{', '.join(supported_extensions(writable=True))}"
-        )
-    for path in _output_files(output, suffix):
+    for path in files.output_files(output, suffix):
         files.check_output(path, force=force, sources=[source])
     data, left = files.read_input(source, reading["clip"])
     if not is_packed(data):
@@ -126,16 +109,9 @@ def _decompress(
         try:
             clip = _api.decode(data, **(reading | {"clip": left}))
         except TruncatedError as error:
-            if reading["partial"]:
+            if reading["partial"] or not _has_intact_part(data, reading | {"clip": left}):
                 raise
-            raise TruncatedError(f"{error}; --partial decodes the intact part, if any") from error
+            raise TruncatedError(f"{error}; --partial decodes the intact part") from error
     if bake_scales and isinstance(clip, Clip):
         clip = clip.bake_scales()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", HingeWarning)
-        if output == files.PIPE or Path(output).suffix != suffix:
-            files.write_output(write_bytes(clip, suffix, dialect), output, force=force)
-        else:
-            _api.write(clip, output, dialect=dialect)
-    for one in caught:
-        print_note(f"{source}: {one.message}")
+    files.write_clip(clip, output, suffix, source=source, dialect=dialect)

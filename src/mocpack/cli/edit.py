@@ -58,7 +58,7 @@ def run(
     handles = _parse_handles(at, joint, to or [], by or [], turn or [])
     suffix = ".mocp" if output == files.PIPE else Path(output).suffix
     if output != files.PIPE:
-        files.check_extension(output)
+        files.check_extension(suffix)
         for path in files_to_write(output):
             files.check_output(str(path), force=force, sources=[source])
     spline = _open_spline(source, **reading.to_arguments())

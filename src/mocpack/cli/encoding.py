@@ -52,6 +52,7 @@ class Encoding:
             target["joint_errors"] = [_split_joint_error(text) for text in self.joint_error]
         _api.parse_target(**{name: value for name, value in target.items() if name != "preset"})
         if self.effort is not None:
+            _api.check_effort(self.effort)
             target["effort"] = self.effort
         if self.lossless:
             return "lossless", target

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from mocpack import _api
+from mocpack.arguments import check_local_path
 from mocpack.cli.terminal import print_note, stdin_bytes, stdout_bytes
 from mocpack.cli.terminal import stderr as stderr
 from mocpack.cli.terminal import stdout as stdout
 from mocpack.clip import AnyClip
 from mocpack.container import DEFAULT_LIMIT, is_packed
-from mocpack.errors import BoundError, FormatError, MocpackError, UsageError
-from mocpack.io import list_clips_in_bytes, read_stream, supported_extensions
+from mocpack.errors import BoundError, FormatError, HingeWarning, MocpackError, UsageError
+from mocpack.io import (
+    files_to_write,
+    find_dialect,
+    list_clips_in_bytes,
+    read_stream,
+    supported_extensions,
+    write_bytes,
+)
 from mocpack.io.atomic import target_folder, would_overwrite, write_atomically
 from mocpack.io.choice import list_names
 from mocpack.units import parse_frame_range
 
 PIPE = "-"
+NAMELESS_INPUT = "name an output file with -o, because standard input has no file name"
 
 
 def read_input(path: str, clip: str | None = None) -> tuple[bytes, str | None]:
@@ -87,7 +98,7 @@ def cut_frames(clip: AnyClip, frames: str) -> AnyClip:
     return clip.frames(start, stop)
 
 
-def write_output(data: bytes, path: str, *, force: bool) -> None:
+def write_output(data: bytes, path: str, *, force: bool | None) -> None:
     """Write a file atomically; ``-`` is standard output. Existing files need `force`."""
     if path == PIPE:
         stream = stdout_bytes()
@@ -99,20 +110,22 @@ def write_output(data: bytes, path: str, *, force: bool) -> None:
 
 
 def check_output(
-    path: str, *, force: bool, in_new_folder: bool = False, sources: Iterable[str] = ()
+    path: str, *, force: bool | None, in_new_folder: bool = False, sources: Iterable[str] = ()
 ) -> None:
     """Raise `UsageError` if `path` exists without `force`, or if its folder does not exist.
 
-    With `in_new_folder`, the folder may be missing. A file in `sources` is never overwritten, even
-    with `force`.
+    `force` is None for an output that only -o and -f together may overwrite. With `in_new_folder`,
+    the folder may be missing. A file in `sources` is never overwritten, even with `force`.
     """
     if path == PIPE:
         return
+    check_local_path("output", path)
     if Path(path).is_dir():
         raise UsageError(f"{path} is a folder, expected the name of a file to write")
     check_not_input(path, sources)
     if would_overwrite(path) and not force:
-        raise UsageError(f"{path} exists; use -f to overwrite it")
+        needed = "-f" if force is not None else "both -o and -f"
+        raise UsageError(f"{path} exists; use {needed} to overwrite it")
     if not in_new_folder and not Path(path).exists() and not target_folder(path).is_dir():
         raise UsageError(f"{path}: the folder {target_folder(path)} does not exist")
 
@@ -127,11 +140,64 @@ def check_packed_name(path: str, sources: Iterable[str]) -> None:
         )
 
 
-def check_extension(path: str) -> None:
-    """Raise `UsageError` if motion cannot be written to a file with this extension."""
-    known = [".mocp", *supported_extensions(writable=True)]
-    if Path(path).suffix.lower() not in known:
-        raise UsageError(f"{path}: expected an extension of {', '.join(known)}")
+def choose_suffix(
+    output: str | None, to: str | None, dialect: str | None = None, *, default: str
+) -> str:
+    """Return the extension of the format to write: of `to`, `output`, `dialect` or `default`."""
+    if output is not None:
+        check_local_path("output", output)
+    if to is not None:
+        suffix = "." + to.lstrip(".")
+    elif output and Path(output).suffix and not names_folder(output):
+        suffix = Path(output).suffix
+    else:
+        suffix = default if dialect is None else find_dialect(dialect).extensions[0]
+    if dialect is not None:
+        find_dialect(dialect, suffix)
+    else:
+        check_extension(suffix, packed=default == ".mocp")
+    return suffix
+
+
+def check_extension(suffix: str, *, packed: bool = True) -> None:
+    """Raise `UsageError` if motion cannot be written to files with this extension.
+
+    .mocp counts as one only with `packed`.
+    """
+    known = [".mocp"] * packed + supported_extensions(writable=True)
+    if suffix.lower() not in known:
+        what = f"{suffix!r} files" if suffix else "a file without an extension"
+        raise UsageError(f"cannot write {what}; expected one of {', '.join(known)}")
+
+
+def names_folder(path: str) -> bool:
+    """Return whether an output is a folder: an existing one, or a name that ends with a slash."""
+    return Path(path).is_dir() or path.endswith(("/", os.sep))
+
+
+def output_files(path: str, suffix: str) -> list[str]:
+    """Return all files that `write_clip` writes for one output, the output itself last."""
+    if path == PIPE or Path(path).suffix != suffix:
+        return [path]
+    return [str(one) for one in files_to_write(path)]
+
+
+def write_clip(clip: AnyClip, path: str, suffix: str, *, source: str, **options: Any) -> None:
+    """Write a clip in the format of `suffix`, whatever the name of the file; print what it lost.
+
+    `options` are those of `mocpack.write`.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", HingeWarning)
+        is_named = path != PIPE and Path(path).suffix == suffix
+        if is_named or options.get("into") is not None:
+            _api.write(clip, path, **options)
+        elif suffix.lower() == ".mocp":
+            write_output(_api.encode(clip), path, force=True)
+        else:
+            write_output(write_bytes(clip, suffix, options.get("dialect")), path, force=True)
+    for one in caught:
+        print_note(f"{source}: {one.message}")
 
 
 def check_not_input(path: str, sources: Iterable[str]) -> None:

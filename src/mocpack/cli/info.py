@@ -76,7 +76,7 @@ def _file_facts(
         _reject_energy(path, energy, "an archive")
         return _archive_facts(path, clip)
     data, _ = files.read_input(path)
-    if not is_packed(data) and not path.endswith(PACKED_EXTENSIONS):
+    if not is_packed(data):
         _reject_energy(path, energy, "a motion file of another format")
         return _foreign_file_facts(data, path, clip, reading)
     with name_errors(path, FormatError, SceneError):
@@ -164,9 +164,7 @@ def _motion_facts(clip: AnyClip, name: str | None) -> dict[str, Any]:
         "name": name,
         "frames": clip.frame_count,
         "frame_rate": float(clip.header.frame_rate),
-        "seconds": float(clip.times[-1] - clip.times[0])
-        if isinstance(clip, Clip)
-        else (clip.frame_count - 1) * clip.frame_time,
+        "seconds": clip.duration,
         "even_times": not isinstance(clip, Clip) or clip.take_data.times is None,
         "joints": len(clip.skeleton) if isinstance(clip, Clip) else None,
         "vertices": None if isinstance(clip, Clip) else clip.header.vertex_count,

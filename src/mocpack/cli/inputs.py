@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from glob import glob, has_magic
 from pathlib import Path
 
-from mocpack.cli.files import PIPE
+from mocpack.arguments import check_local_path, is_url
+from mocpack.cli.files import NAMELESS_INPUT, PIPE, names_folder
 from mocpack.cli.terminal import print_error
 from mocpack.errors import UsageError
 from mocpack.io import supported_extensions
@@ -65,10 +66,6 @@ def is_motion(path: str, name: str, suffixes: Collection[str]) -> bool:
 
 def output_paths(sources: Sequence[Source], output: str | None, suffix: str) -> list[str]:
     """Return the output path of each source: next to it, the named file, or in the named folder."""
-    if output is None:
-        return [
-            s.path if s.path == PIPE else str(Path(s.path).with_suffix(suffix)) for s in sources
-        ]
     several = len(sources) > 1 or sources[0].in_folder
     if output == PIPE:
         if several:
@@ -76,7 +73,9 @@ def output_paths(sources: Sequence[Source], output: str | None, suffix: str) -> 
                 f"-o - writes one file to standard output, got {len(sources)} inputs; name a folder"
             )
         return [PIPE]
-    if not Path(output).is_dir() and not output.endswith(("/", os.sep)):
+    for path in [source.path for source in sources] + [output] * (output is not None):
+        check_local_path("path", path)
+    if output and not names_folder(output):
         if not several:
             return [output]
         if Path(output).suffix.lower() in {".mocp", ".mocps", *supported_extensions()}:
@@ -84,7 +83,9 @@ def output_paths(sources: Sequence[Source], output: str | None, suffix: str) -> 
                 f"{output} is the name of a file, but the inputs ({len(sources)}) need a folder; "
                 "mocpack scene and mocpack corpus pack write several clips to one file"
             )
-    outputs = [str(Path(output) / Path(s.relative_path).with_suffix(suffix)) for s in sources]
+    if output is not None and [source.path for source in sources] == [PIPE]:
+        raise UsageError(NAMELESS_INPUT)
+    outputs = [_output_path(source, output, suffix) for source in sources]
     first: dict[str, str] = {}
     for source, path in zip(sources, outputs, strict=True):
         if first.setdefault(path, source.path) != source.path:
@@ -92,11 +93,17 @@ def output_paths(sources: Sequence[Source], output: str | None, suffix: str) -> 
     return outputs
 
 
+def _output_path(source: Source, folder: str | None, suffix: str) -> str:
+    if folder is not None:
+        return str(Path(folder) / Path(source.relative_path).with_suffix(suffix))
+    return PIPE if source.path == PIPE else str(Path(source.path).with_suffix(suffix))
+
+
 def _find_sources(word: str, suffixes: Collection[str]) -> Iterator[Source]:
     if word != PIPE and Path(word).is_dir():
         yield from _find_in_folder(word, suffixes)
         return
-    if not has_magic(word) or os.path.lexists(word):
+    if not has_magic(word) or os.path.lexists(word) or is_url(word):
         yield Source(word, Path(word).name)
         return
     matches = sorted(glob(word, recursive=True))  # noqa: PTH207 - absolute patterns too
@@ -126,5 +133,8 @@ def _find_in_folder(folder: str, suffixes: Collection[str]) -> list[Source]:
                     continue  # reading a named pipe or a device could block
                 found.append(Source(str(path), str(path.relative_to(folder)), in_folder=True))
     if not found:
-        raise UsageError(f"{folder}: the folder has no file with {', '.join(sorted(suffixes))}")
+        needs_robot = suffixes == MOTION_EXTENSIONS
+        hint = "; tables and pickles of robots need --robot" if needs_robot else ""
+        expected = ", ".join(sorted(suffixes))
+        raise UsageError(f"{folder}: the folder has no file with {expected}{hint}")
     return found

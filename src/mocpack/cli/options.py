@@ -175,6 +175,18 @@ Output = Annotated[
         "--output", "-o", help="Write to this file or folder; - writes to standard output."
     ),
 ]
+Format = Annotated[
+    str | None,
+    typer.Option("--to", help="Write this format, like bvh; default: the extension of the output."),
+]
+Dialect = Annotated[
+    str | None,
+    typer.Option(
+        "--as",
+        help="Choose the layout: mjlab, beyondmimic, gmr, protomotions, qpos, csv or bones-seed "
+        "for robots, amass or humanml3d for bodies.",
+    ),
+]
 PackInputs = Annotated[
     list[str], typer.Argument(help="Motion files, folders, patterns or s3:// URLs.")
 ]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
+from mocpack.arguments import is_url
 from mocpack.cli.inputs import (
     MOTION_EXTENSIONS,
     ROBOT_MOTION_EXTENSIONS,
@@ -16,7 +17,6 @@ from mocpack.cli.inputs import (
 from mocpack.corpora import storage
 from mocpack.corpora.packing import PackOptions
 from mocpack.corpora.planning import PackPlan
-from mocpack.corpora.remote import is_url
 from mocpack.corpora.storage import FileInfo
 from mocpack.errors import UsageError
 from mocpack.io.choice import list_names

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mocpack.arguments import is_url
 from mocpack.cli import files
 from mocpack.cli.progress import make_progress_bar
 from mocpack.corpora import catalog, pack_record, parts, storage
 from mocpack.corpora.engines import Engine
 from mocpack.corpora.packing import RejectedFile
 from mocpack.corpora.planning import PackPlan, Part
-from mocpack.corpora.remote import is_url
 from mocpack.errors import UsageError
 from mocpack.io.atomic import remove_temporaries
 

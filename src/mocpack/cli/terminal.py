@@ -118,6 +118,9 @@ class _Console(Console):
     def render_str(self, text: str, **settings: Any) -> Text:
         return super().render_str(printable(text), **settings)
 
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError  # rich would exit with 1
+
 
 def _make_console(*, stderr: bool) -> Console:
     """Return a console for standard output or standard error."""

@@ -73,8 +73,7 @@ def run(
     as_json: options.Json = False,
 ) -> int:
     """Search a codec's parameters for the lowest error or the smallest file."""
-    if effort not in _api.EFFORTS:
-        raise UsageError(f"--effort must be one of {', '.join(_api.EFFORTS)}, got {effort!r}")
+    _api.check_effort(effort)
     if output is not None:
         files.check_packed_name(output, [source])
         files.check_output(output, force=force)

@@ -216,8 +216,9 @@ def filter_rows(table: Any, where: str | None) -> Any:
         query = f'SELECT "row number" FROM catalogue WHERE ({where}\n) ORDER BY "row number"'
         kept = connection.sql(query).fetchnumpy()["row number"]
     except duckdb.Error as error:
-        first = str(error).splitlines()[0]
-        raise UsageError(f"condition {where!r} is not valid SQL: {first}") from error
+        first, columns = str(error).splitlines()[0], ", ".join(table.column_names)
+        sentence = f"condition {where!r} is not valid SQL for the columns {columns}: {first}"
+        raise UsageError(sentence) from error
     finally:
         connection.close()
     return table.take(import_arrow().array(np.asarray(kept, np.int64)))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mocpack import _api
+from mocpack.arguments import check_local_path
 from mocpack.arrays import F32
 from mocpack.clip import Clip
 from mocpack.corpora import catalog
@@ -40,17 +41,19 @@ def export(
     clips : sequence of int, optional
         Indices of clips; default: all.
     suffix : str, optional
-        Format of the files in a ``folder``, such as ``.bvh``.
+        Format of the files in a ``folder``, such as ``.bvh`` or ``bvh``.
     fps : float, optional
         Frames per second to resample to; ``lerobot`` needs it if frame rates differ.
     """
+    check_local_path("path", path)
     if store not in STORES:
         raise UsageError(f"store must be one of {', '.join(STORES)}, got {store!r}")
     if store == "folder" and suffix is None:
-        raise UsageError("store 'folder' needs a file format, such as .bvh")
+        raise UsageError("a folder needs the format of its files: --format bvh (suffix='.bvh')")
     selected = list(range(len(corpus))) if clips is None else list(clips)
     if not selected:
         raise UsageError("no clip of the archive is selected")
+    suffix = None if suffix is None else "." + suffix.lstrip(".")
     place = Path(path)
     if place.exists() and not (place.is_dir() and not any(place.iterdir())):
         raise UsageError(f"{path} exists already")

@@ -22,7 +22,7 @@ from mocpack.corpora.catalog import Row
 from mocpack.corpora.packing import RejectedFile
 from mocpack.corpora.reading import open_corpus
 from mocpack.corpora.writing import CorpusWriter, front_size
-from mocpack.errors import FormatError, MocpackError
+from mocpack.errors import FormatError, MocpackError, UsageError
 from mocpack.motion import Motion
 from mocpack.source import Source, open_source
 from mocpack.units import parse_size
@@ -48,6 +48,11 @@ def merge(
         writer = stack.enter_context(CorpusWriter(path, shard_size=size, table=table))
         for part, start in zip(parts, starts, strict=True):
             for clip in part.stored_clips():
+                if clip.name in writer and not prefix:
+                    raise UsageError(
+                        f"clip {clip.name!r} is in two archives; --prefix (prefix=True) starts "
+                        "each name with that of its archive"
+                    )
                 writer.add(replace(clip, name=start + clip.name))
 
 

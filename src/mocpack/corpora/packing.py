@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 
 from mocpack import _api
+from mocpack.arguments import is_url
 from mocpack.clip import AnyClip
 from mocpack.container import StoredClip, check_name, is_packed, to_stored_clip
 from mocpack.cores import core_count
 from mocpack.corpora import catalog, storage
 from mocpack.corpora.catalog import Row
 from mocpack.corpora.reading import open_corpus
-from mocpack.corpora.remote import is_url
 from mocpack.corpora.writing import CorpusWriter, front_size
 from mocpack.errors import FormatError, MissingExtraError, MocpackError, UsageError, describe_bug
 from mocpack.io import list_clips_in_bytes

@@ -18,6 +18,7 @@ from typing import Any
 
 import mocpack
 from mocpack import progress
+from mocpack.arguments import is_url
 from mocpack.container import ArchiveWriter, StoredClip, read_stored_clips, read_trailer
 from mocpack.corpora import storage
 from mocpack.corpora.catalog import Row
@@ -30,7 +31,6 @@ from mocpack.corpora.packing import (
     reject_after_crashes,
 )
 from mocpack.corpora.planning import FileHashes, Part
-from mocpack.corpora.remote import is_url
 from mocpack.corpora.writing import CorpusWriter
 from mocpack.errors import CorruptionError, FormatError, MissingExtraError, MocpackError, UsageError
 from mocpack.source import open_source

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import mocpack
+from mocpack.arguments import is_url
 from mocpack.container import check_name
 from mocpack.corpora import storage
 from mocpack.corpora.packing import PackOptions
-from mocpack.corpora.remote import is_url
 from mocpack.corpora.storage import FileInfo
 from mocpack.errors import CorruptionError, FormatError, MocpackError, UsageError
 from mocpack.io import (

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections import OrderedDict, deque
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
-from mocpack.arguments import check_path
+from mocpack.arguments import check_path, is_url
 from mocpack.codec import ArrayWindows, WindowWriter
 from mocpack.container import (
     DEFAULT_LIMIT,
@@ -24,7 +25,7 @@ from mocpack.container import (
     read_trailer,
 )
 from mocpack.corpora import catalog, storage
-from mocpack.corpora.remote import RangeCache, RemoteSource, is_url
+from mocpack.corpora.remote import RangeCache, RemoteSource
 from mocpack.errors import FormatError, UsageError, name_errors
 from mocpack.io.choice import find_index
 from mocpack.motion import Motion
@@ -318,7 +319,8 @@ def _keep(opened: OrderedDict[int, Opened], index: int, one: Opened) -> Opened:
     """Add an opened object, and remove the oldest beyond MAX_OPEN_CLIPS."""
     opened[index] = one
     while len(opened) > MAX_OPEN_CLIPS:
-        opened.popitem(last=False)
+        with suppress(KeyError):  # another thread closed the archive
+            opened.popitem(last=False)
     return one
 
 

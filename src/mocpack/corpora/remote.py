@@ -26,12 +26,6 @@ MAX_PARALLEL_REQUESTS = 16
 SCHEME_EXTRAS = {"s3": "s3", "http": "http", "https": "http"}
 
 
-def is_url(name: str) -> bool:
-    """Return whether a name is a URL; a Windows path such as C:\\ is not."""
-    scheme, found, _ = name.partition("://")
-    return bool(found) and len(scheme) > 1
-
-
 def file_system(url: str, options: Mapping[str, Any]) -> tuple[Any, str]:
     """Return the fsspec file system of a URL, and the path of the file in it."""
     scheme = url.partition("://")[0]
@@ -54,8 +48,8 @@ def name_store_errors(url: str) -> Iterator[None]:
     """Turn the errors of a store into `OSError`s that name the URL."""
     try:
         yield
-    except MocpackError:
-        raise
+    except (MocpackError, AssertionError, AttributeError, NameError, TypeError):
+        raise  # the last four are defects of a program
     except FileNotFoundError as error:
         raise FileNotFoundError(errno.ENOENT, "no such file", url) from error
     except PermissionError as error:

@@ -17,7 +17,8 @@ from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, TypeVar
 
 from mocpack import io
-from mocpack.corpora.remote import file_system, is_url, name_store_errors
+from mocpack.arguments import is_url
+from mocpack.corpora.remote import file_system, name_store_errors
 from mocpack.file_errors import NamedWriter
 from mocpack.io.atomic import atomic_stream, write_atomically
 

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from mocpack.arguments import did_you_mean
 from mocpack.clip import AnyClip, Clip, check_coordinates
 from mocpack.errors import (
     CorruptionError,
@@ -29,10 +30,11 @@ from mocpack.io.external_files import (
     find_external_file,
     read_external_file,
 )
-from mocpack.io.table import Format, find_format, lazy_function
+from mocpack.io.table import FORMATS, Format, find_format, lazy_function
 
 READ_CHUNK_BYTES = 1 << 24
 PROBE_BYTES = 1 << 16  # enough to recognize a format that needs a skeleton file
+OPTIONS = {option for one in FORMATS for option in one.options}
 REFUSED_OPTIONS = {
     "clip": "holds one motion, so leave out --clip (clip= in Python)",
     "body_model": "does not use a body model (body_model)",
@@ -91,6 +93,10 @@ def read_bytes(
     of several motions), `body_model` and `robot` (files), and `quaternion` (component order in a
     robot's file). `fps` is the rate to sample at, or the frame rate of a file that states none.
     """
+    unknown = options.keys() - OPTIONS
+    if unknown:
+        close = did_you_mean(min(unknown), OPTIONS)
+        raise UsageError(f"{name}: unknown option {min(unknown)!r}{close}")
     chosen = find_format(data, name)
     if chosen.find_skeleton is not None and skeleton is None:
         raise FormatError(f"{name}: {chosen.name} needs a skeleton file; pass --skeleton FILE")

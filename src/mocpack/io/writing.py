@@ -69,8 +69,9 @@ def write_bytes(clip: AnyClip, extension: str, dialect: str | None = None) -> by
         known = [f for f in FORMATS if extension.lower() in f.extensions]
         read_alone = [f.name for f in known if not f.write and not f.dialects]
         why = f" ({read_alone[0]} can only be read)" if read_alone else ""
+        what = repr(extension) if extension else "a file without an extension"
         raise UsageError(
-            f"cannot write {extension!r}{why}; clips of kind {kind!r} can be written as "
+            f"cannot write {what}{why}; clips of kind {kind!r} can be written as "
             f"{', '.join(_writable_extensions(kind))}"
         )
     write, chosen = writers[extension.lower()]

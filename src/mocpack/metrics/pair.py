@@ -165,6 +165,9 @@ def pair_clips(original: AnyClip, decoded: AnyClip) -> AnyPair:
         )
     if isinstance(original, Clip) and isinstance(decoded, Clip):
         _check_skeletons(original.skeleton, decoded.skeleton)
+        if original.header.is_scaled != decoded.header.is_scaled:
+            # a format without scales holds the same motion in longer bones
+            original, decoded = original.bake_scales(), decoded.bake_scales()
         return SkeletonPair(original, decoded)
     if isinstance(original, VertexClip) and isinstance(decoded, VertexClip):
         a, b = original.header.vertex_count, decoded.header.vertex_count
@@ -185,7 +188,7 @@ def scaled_end_positions(clip: Clip) -> F64:
 def _check_skeletons(a: Skeleton, b: Skeleton) -> None:
     if len(a) != len(b):
         raise UsageError(f"cannot compare skeletons of {len(a)} and {len(b)} joints")
-    for j, (name_a, name_b) in enumerate(zip(a.names, b.names, strict=True)):
+    for j, (name_a, name_b) in enumerate(zip(a.unique_names, b.unique_names, strict=True)):
         if name_a != name_b:
             raise UsageError(
                 f"cannot compare different skeletons: joint {j} is {name_a!r} in one "

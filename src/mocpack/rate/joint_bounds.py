@@ -47,6 +47,7 @@ class JointBounds:
 def parse_joint_errors(given: JointErrors | None) -> Patterns:
     """Return patterns with their bounds; an invalid one is a `UsageError`."""
     pairs: Iterable[Any] = given.items() if isinstance(given, Mapping) else given or ()
+    pairs = [given] if isinstance(given, str) else pairs
     found = []
     for pair in pairs:
         if isinstance(pair, str) or len(pair) != 2 or not isinstance(pair[0], str):
@@ -73,7 +74,8 @@ def match_joints(patterns: Patterns, skeleton: Skeleton) -> JointBounds:
         if not joints:
             known = [name for name, _ in names]
             words = re.findall("[A-Z]?[a-z]+", " ".join(known))  # LeftHand is Left and Hand
-            hint = did_you_mean(pattern.strip("*"), known + words) or ";"
+            parts = [f"*{word}*" for word in words]
+            hint = did_you_mean(pattern.strip("*"), known + parts) or ";"
             raise UsageError(
                 f"joint_errors: no joint or hinge matches {pattern!r}{hint} "
                 f"the clip has {', '.join(known[:MAX_NAMES])}"

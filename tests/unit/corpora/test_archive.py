@@ -4,6 +4,7 @@ import io
 import subprocess
 import sys
 import zlib
+from collections import OrderedDict
 from dataclasses import replace
 
 import numpy as np
@@ -22,7 +23,7 @@ from mocpack.container import (
 )
 from mocpack.container.archive_index import pack_index
 from mocpack.container.chunks import pack_chunk
-from mocpack.corpora import append, merge, open_corpus, pack, repair, verify
+from mocpack.corpora import append, merge, open_corpus, pack, reading, repair, verify
 from mocpack.corpora.packing import PackOptions
 from mocpack.errors import (
     CorruptionError,
@@ -152,6 +153,18 @@ def test_clips_are_open_motions_by_number_and_by_name(archive):
         assert sum(motion.frame_count for motion in found) == found.index.frame_counts.sum()
 
 
+def test_another_thread_may_close_an_archive_that_drops_its_oldest_clip(archive, monkeypatch):
+    class ClosedMeanwhile(OrderedDict):
+        def popitem(self, last=True):
+            self.clear()
+            return super().popitem(last)
+
+    monkeypatch.setattr(reading, "MAX_OPEN_CLIPS", 0)
+    with open_corpus(archive) as found:
+        found._motions = ClosedMeanwhile()
+        assert len(found[0]) > 0
+
+
 def test_the_bytes_do_not_depend_on_how_many_worked(takes, archive, tmp_path):
     pack(dict(reversed(takes.items())), tmp_path / "takes.mocps", FAST, workers=2)
     assert (tmp_path / "takes.mocps").read_bytes() == archive.read_bytes()
@@ -201,7 +214,7 @@ def test_merging_codes_nothing_again(takes, archive, tmp_path):
         assert both.names == (*one.names, "e")
         assert all(both.read(name) == one.read(name) for name in one.names)
         assert both.index.skeleton_count == 2
-    with pytest.raises(UsageError, match=naming("'a'")):
+    with pytest.raises(UsageError, match=naming("'a' --prefix")):
         merge([archive, archive], tmp_path / "twice.mocps")
     assert not (tmp_path / "twice.mocps").exists()
     merge([archive, tmp_path / "other.mocps"], tmp_path / "named.mocps", prefix=True)

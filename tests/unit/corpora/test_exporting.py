@@ -32,7 +32,7 @@ def clips(archive):
 
 def test_files_are_named_after_their_clips(clips, tmp_path):
     assert export(clips, tmp_path / "npz", "npz") == 2
-    assert export(clips, tmp_path / "bvh", "folder", suffix=".bvh", fps=30) == 2
+    assert export(clips, tmp_path / "bvh", "folder", suffix="bvh", fps=30) == 2
     back = mocpack.read(tmp_path / "npz/deep/one.npz")
     assert np.allclose(back.positions(), clips["deep/one"].clip().positions(), atol=1e-5)
     assert mocpack.read(tmp_path / "bvh/deep/two.bvh").frame_rate == pytest.approx(30)

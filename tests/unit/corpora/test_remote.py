@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import mocpack
+from mocpack.arguments import is_url
 from mocpack.corpora import open_corpus, pack
-from mocpack.corpora.remote import MAX_GAP_BYTES, RangeCache, is_url, merge_ranges
+from mocpack.corpora.remote import MAX_GAP_BYTES, RangeCache, merge_ranges
 from mocpack.corpora.writing import front_size
 from mocpack.errors import FormatError, MissingExtraError, TruncatedError, UsageError
 from mocpack.testing import walk
@@ -232,6 +233,16 @@ def test_errors_of_a_store_name_the_url(memory, monkeypatch):
 
     monkeypatch.setattr(MemoryFileSystem, "cat_file", refuse)
     with pytest.raises(OSError, match=naming("memory://data/all.mocps")):
+        open_corpus("memory://data/all.mocps")
+
+
+@pytest.mark.parametrize("kind", [TypeError, AttributeError, NameError, KeyboardInterrupt])
+def test_a_defect_is_not_an_error_of_the_store(memory, monkeypatch, kind):
+    def defective(*args, **options):
+        raise kind("ours")
+
+    monkeypatch.setattr(MemoryFileSystem, "cat_file", defective)
+    with pytest.raises(kind, match="ours"):
         open_corpus("memory://data/all.mocps")
 
 

@@ -152,3 +152,19 @@ def test_an_exact_track_that_changed_breaks_its_word():
     clip = take(["tracks"])
     bare = Clip(clip.header, clip.rotations, clip.translations)
     assert compare(clip, bare)["track_over_bound"] == 1e9
+
+
+def test_a_motion_equals_itself_without_its_scales():
+    clip = walk(0.3)
+    scales = np.full((len(clip.skeleton), 3), 1.1)
+    scaled = clip.replace(skeleton=replace(clip.skeleton, scales=scales))
+    assert compare(scaled, scaled.bake_scales()).values["max_error_mm"] < 1e-6
+    assert compare(scaled.bake_scales(), scaled).values["max_error_mm"] < 1e-6
+    assert compare(scaled, clip).values["max_error_mm"] > 1
+
+
+def test_joints_without_names_equal_those_with_the_names_that_files_give_them():
+    clip = walk(0.2)
+    nameless = clip.replace(skeleton=replace(clip.skeleton, names=("", *clip.skeleton.names[1:])))
+    named = nameless.replace(skeleton=replace(clip.skeleton, names=nameless.skeleton.unique_names))
+    assert compare(nameless, named).values["max_error_mm"] == 0

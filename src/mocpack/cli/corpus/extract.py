@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from mocpack.arguments import check_local_path
 from mocpack.cli import files, options
 from mocpack.cli.terminal import print_json
 from mocpack.corpora.exporting import safe_path
@@ -26,6 +27,7 @@ def run(
     as_json: options.Json = False,
 ) -> int:
     """Extract clips of an archive to .mocp files."""
+    check_local_path("output", output)
     rows = []
     with open_corpus(archive) as found:
         indices = found.select(where)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from mocpack.cli import files, options
+from mocpack.cli.pack_parts import check_output
 from mocpack.corpora.merging import merge
 from mocpack.corpora.reading import open_corpus
 from mocpack.texts import count_of
@@ -26,7 +27,8 @@ def run(
     force: options.Force = False,
 ) -> int:
     """Merge several archives into one without re-encoding their clips."""
-    files.check_output(output, force=force, sources=archives)
+    files.check_not_input(output, archives)
+    check_output(output, force=force)
     merge(archives, output, prefix=prefix, shard_size=shard_size)
     with open_corpus(output) as made:
         clips = count_of(len(made), "clip")

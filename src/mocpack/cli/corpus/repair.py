@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from mocpack.cli import files, options
+from mocpack.cli.pack_parts import check_output
 from mocpack.cli.terminal import print_error
 from mocpack.corpora.merging import repair
 from mocpack.corpora.reading import open_corpus
@@ -20,7 +21,8 @@ def run(
     force: options.Force = False,
 ) -> int:
     """Recover the intact clips of a damaged archive; exits with 2 if any is lost."""
-    files.check_output(output, force=force, sources=[archive])
+    files.check_not_input(output, [archive])
+    check_output(output, force=force)
     lost = repair(archive, output)
     for one in lost:
         print_error(f"{archive}: {one.reason}")

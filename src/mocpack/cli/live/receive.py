@@ -87,8 +87,8 @@ def run(
         stage_recorder.finish()
         written = recorder.finish()
     if not written:
-        files.stderr().print("received no motion; wrote no file")
-    return 0 if written else 1
+        print_error("received no motion; wrote no file")
+    return 0 if written else 2
 
 
 class _StageRecorder:

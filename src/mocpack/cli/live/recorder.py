@@ -20,7 +20,7 @@ from mocpack.cli.terminal import print_error
 from mocpack.clip import Clip
 from mocpack.corpora import catalog
 from mocpack.corpora.packing import pack
-from mocpack.errors import UsageError
+from mocpack.errors import UsageError, name_errors
 from mocpack.io.atomic import atomic_stream, remove_temporaries
 from mocpack.live.hello import Hello
 from mocpack.live.recording import decode_clips
@@ -52,7 +52,8 @@ class Recorder:
             raise UsageError(f"--max-error needs a .mocp or .mocps output, got {path}")
         self._archive = path.endswith(".mocps")
         if not self._archive:
-            files.check_extension(path)  # raises before the recording, which could not be written
+            with name_errors(path, UsageError):  # before the recording, which could not be written
+                files.check_extension(Path(path).suffix)
         else:
             catalog.import_parquet()  # raises before the recording if the package is missing
         self._path, self._max_error, self._force = Path(path), max_error, force

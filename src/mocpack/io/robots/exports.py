@@ -23,6 +23,7 @@ from mocpack.io.robots.orders import (
     breadth_first,
     depth_first,
 )
+from mocpack.io.table import BODY_DIALECTS
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,8 @@ DIALECTS = {
 def find_robot_dialect(name: str, extension: str | None = None) -> Dialect:
     """Return the dialect with this name; raise an error if it is unknown or the extension wrong."""
     if name not in DIALECTS:
-        raise UsageError(f"unknown dialect {name[:40]!r}; expected one of {', '.join(DIALECTS)}")
+        known = ", ".join([*DIALECTS, *BODY_DIALECTS])
+        raise UsageError(f"unknown dialect {name[:40]!r}; expected one of {known}")
     found = DIALECTS[name]
     if extension is not None and extension.lower() not in found.extensions:
         words = " or ".join(found.extensions)
