@@ -26,11 +26,11 @@ ACKNOWLEDGMENT = (
     "the database was created with funding from NSF EIA-0196217."
 )
 SOURCE = "jump.bvh"
-LARGEST_BOUND = "20mm"
+MAX_BOUND = "20mm"
 # (name, codec, maximum error) of each file to write; the picture shows the last.
 FILES: tuple[tuple[str, str, str | None], ...] = (
     ("raw", "raw", None),
-    *((f"{DEFAULT_CODEC}-{b}", DEFAULT_CODEC, b) for b in ("0.1mm", "1mm", "5mm", LARGEST_BOUND)),
+    *((f"{DEFAULT_CODEC}-{b}", DEFAULT_CODEC, b) for b in ("0.1mm", "1mm", "5mm", MAX_BOUND)),
 )
 
 
@@ -80,7 +80,7 @@ def run(
 
 def _draw_picture(clip: Clip, decoded: Clip, out: Path) -> str:
     """Draw the error if matplotlib is installed; return the end of the last printed line."""
-    name, bound = f"{FILES[-1][0]}.mocp", parse_length(LARGEST_BOUND)
+    name, bound = f"{FILES[-1][0]}.mocp", parse_length(MAX_BOUND)
     ratio = rate.raw_size(clip) / (out / name).stat().st_size
     title = f"{name}: {ratio:.0f} times smaller than float32, within {1000 * bound:g} mm"
     try:
