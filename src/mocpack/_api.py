@@ -192,7 +192,7 @@ def write(
     that file with the clip added as an animation. `allow_outside` lets it refer to files outside
     its folder.
     """
-    check_clip("clip", clip)
+    check_clip(clip)
     check_local_path("path", path)
     if Path(path).suffix.lower() != ".mocp":
         _refuse_options(path, "only .mocp files support", encoding)
@@ -306,7 +306,7 @@ def encode_measured(
     codec = parse_codec(codec) if isinstance(codec, str) else codec
     if not isinstance(codec, Codec):
         raise UsageError(f"codec must be a Codec or a spec such as 'keysine', got {codec!r:.80}")
-    check_clip("clip", clip)
+    check_clip(clip)
     if may_choose and clip.header.kind not in codec.kinds:
         codec = parse_codec(EXACT_CODEC)
     if effort is not None:
@@ -545,16 +545,14 @@ def open(
     if not isinstance(source, str | Path):
         return Motion(source, partial=partial, clip=clip, memory_limit=memory_limit)
     check_local_path("source", source)
-    try:
+    with name_errors(source):
         return Motion(source, partial=partial, clip=clip, memory_limit=memory_limit)
-    except (FormatError, MemoryLimitError, SceneError) as error:
-        raise type(error)(f"{source}: {error}") from error
 
 
-def check_clip(name: str, clip: Any) -> None:
+def check_clip(clip: Any) -> None:
     """Raise `UsageError` if an argument is not a clip."""
     if not isinstance(clip, Clip | VertexClip):
-        raise UsageError(f"{name} must be a Clip or a VertexClip, got {clip!r:.80}")
+        raise UsageError(f"clip must be a Clip or a VertexClip, got {clip!r:.80}")
 
 
 def check_effort(effort: str) -> None:

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.errors import UsageError
 from mocpack.skeleton import Skeleton
@@ -34,12 +33,14 @@ def merge_clips(clips: Mapping[str, Clip]) -> Clip:
         )
     seconds = np.asarray(start + step * np.arange(count), np.float64)
     parts = [clip.bake_scales() for clip in clips.values()]
-    poses = [_sample_poses(part, seconds) for part in parts]
+    poses = [
+        part.poses_at(np.interp(seconds, part.times, np.arange(part.frame_count))) for part in parts
+    ]
     starts = np.cumsum([0, *(len(part.skeleton) for part in parts)]).tolist()
     return Clip.build(
         _merge_skeletons(clips.keys(), [part.skeleton for part in parts], starts),
-        np.concatenate([turns for turns, _ in poses], axis=1),
-        np.concatenate([places for _, places in poses], axis=1),
+        np.concatenate([pose.rotations for pose in poses], axis=1),
+        np.concatenate([pose.translations for pose in poses], axis=1),
         frame_time=step,
         start_time=start,
         translated_joints=[
@@ -64,12 +65,6 @@ def shift_start(clip: Clip, seconds: float) -> Clip:
     }
     times = None if uneven is None else uneven + (seconds - uneven[0])
     return clip.replace(start_time=seconds, times=times, tracks=tracks)
-
-
-def _sample_poses(clip: Clip, seconds: F64) -> tuple[F64, F64]:
-    """Return rotations (T, J, 4) and translations (T, M, 3) at times in seconds, clamped."""
-    poses = clip.poses_at(np.interp(seconds, clip.times, np.arange(clip.frame_count)))
-    return poses.rotations, poses.translations
 
 
 def _merge_skeletons(

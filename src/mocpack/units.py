@@ -60,12 +60,12 @@ def deg(value: float) -> Angle:
     >>> deg(180) == math.pi
     True
     """
-    return _to_angle(value, ANGLES["deg"])
+    return Angle(_check_finite("angle", value) * ANGLES["deg"])
 
 
 def rad(value: float) -> Angle:
     """Return an angle from radians."""
-    return _to_angle(value, ANGLES["rad"])
+    return Angle(_check_finite("angle", value) * ANGLES["rad"])
 
 
 def mm(value: float) -> Length:
@@ -74,17 +74,17 @@ def mm(value: float) -> Length:
     >>> mm(1) == 0.001
     True
     """
-    return _to_length(value, LENGTHS["mm"])
+    return Length(_check_finite("length", value) * LENGTHS["mm"])
 
 
 def cm(value: float) -> Length:
     """Return a length from centimeters."""
-    return _to_length(value, LENGTHS["cm"])
+    return Length(_check_finite("length", value) * LENGTHS["cm"])
 
 
 def m(value: float) -> Length:
     """Return a length from meters."""
-    return _to_length(value, LENGTHS["m"])
+    return Length(_check_finite("length", value) * LENGTHS["m"])
 
 
 def parse_length_argument(name: str, value: Any) -> float:
@@ -270,16 +270,10 @@ def _format_distinct(form: Callable[[float, int], str], a: float, b: float) -> t
     return texts
 
 
-def _to_length(value: float, unit: float) -> Length:
+def _check_finite(what: str, value: float) -> float:
     if not is_finite(value):
-        raise UsageError(f"length must be a finite number, got {value!r:.80}")
-    return Length(value * unit)
-
-
-def _to_angle(value: float, unit: float) -> Angle:
-    if not is_finite(value):
-        raise UsageError(f"angle must be a finite number, got {value!r:.80}")
-    return Angle(value * unit)
+        raise UsageError(f"{what} must be a finite number, got {value!r:.80}")
+    return value
 
 
 def _parse_bytes(text: str) -> float:

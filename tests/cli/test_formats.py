@@ -11,8 +11,7 @@ from command_line import run_text as run
 import mocpack
 from mocpack.io import supported_extensions
 from mocpack.io.conversion_report import list_losses
-from mocpack.io.robots.exports import DIALECTS
-from mocpack.io.table import BODY_DIALECTS
+from mocpack.io.table import DIALECTS
 from mocpack.robots import read_robot
 from mocpack.viewing.motions import select
 from naming import names
@@ -133,9 +132,7 @@ def test_formats_lists_every_extension(folder):
     write = {e for row in rows if row["write"] for e in row["extensions"]}
     assert read == {*supported_extensions(), ".mocp"}
     assert write == {*supported_extensions(writable=True), ".mocp"}
-    assert {name for row in rows for name in row["dialects"]} == {*DIALECTS, *BODY_DIALECTS} - {
-        "csv"
-    }
+    assert {name for row in rows for name in row["dialects"]} == DIALECTS.keys() - {"csv"}
     shown = run("formats", folder=folder).stdout
     assert ".vrma" in shown
     assert "mocpack[fbx]" in shown

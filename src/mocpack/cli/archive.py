@@ -96,6 +96,13 @@ def report_archive(
     return 2 if rejected else 0
 
 
+def print_archive_size(output: str) -> None:
+    """Print the number of clips and the size of an archive."""
+    with open_corpus(output) as made:
+        clips = count_of(len(made), "clip")
+        files.stdout().print(f"{output}: {clips}, {format_size(made.file_size)}")
+
+
 def _archive_facts(output: str) -> dict[str, Any]:
     with open_corpus(output) as made:
         sizes = {"bytes": made.file_size, "bytes_single": made.bytes_by_part["single_files"]}

@@ -12,6 +12,7 @@ from mocpack import _api, rate
 from mocpack.cli import files
 from mocpack.cli.drawing import draw_error
 from mocpack.cli.progress import make_progress_bar
+from mocpack.cli.tables import make_table
 from mocpack.clip import Clip, measure_error
 from mocpack.errors import MissingExtraError
 from mocpack.io.atomic import write_atomically
@@ -25,7 +26,12 @@ ACKNOWLEDGMENT = (
     "the database was created with funding from NSF EIA-0196217."
 )
 SOURCE = "jump.bvh"
-BOUNDS = ("20mm", "5mm", "1mm", "0.1mm")
+MAX_BOUND = "20mm"
+# (name, codec, maximum error) of each file to write; the picture shows the last.
+FILES: tuple[tuple[str, str, str | None], ...] = (
+    ("raw", "raw", None),
+    *((f"{DEFAULT_CODEC}-{b}", DEFAULT_CODEC, b) for b in ("0.1mm", "1mm", "5mm", MAX_BOUND)),
+)
 
 
 def run(
@@ -42,12 +48,12 @@ def run(
         f"{JUMP.name}: {clip.frame_count} frames, {len(clip.skeleton)} joints, "
         f"{format_size(JUMP.stat().st_size)} as text, {format_size(rate.raw_size(clip))} as float32"
     )
-    table = _new_table()
+    titles = ("bound", "size", "ratio", "max error", "mean error", "velocity error cm/s")
+    table = make_table("file", *titles, left=("file",))
     decoded = clip
-    settings = _list_settings()
     with make_progress_bar() as bar:
-        task = bar.add_task("compressing", total=len(settings))
-        for name, spec, bound in settings:
+        task = bar.add_task("compressing", total=len(FILES))
+        for name, spec, bound in FILES:
             data = _api.encode(clip, spec, max_error=bound)
             path = out / f"{name}.mocp"
             write_atomically(data, path)
@@ -74,7 +80,7 @@ def run(
 
 def _draw_picture(clip: Clip, decoded: Clip, out: Path) -> str:
     """Draw the error if matplotlib is installed; return the end of the last printed line."""
-    name, bound = f"{DEFAULT_CODEC}-{BOUNDS[0]}.mocp", parse_length(BOUNDS[0])
+    name, bound = f"{FILES[-1][0]}.mocp", parse_length(MAX_BOUND)
     ratio = rate.raw_size(clip) / (out / name).stat().st_size
     title = f"{name}: {ratio:.0f} times smaller than float32, within {1000 * bound:g} mm"
     try:
@@ -82,20 +88,6 @@ def _draw_picture(clip: Clip, decoded: Clip, out: Path) -> str:
     except MissingExtraError as error:
         return f"; drew no picture: {error}"
     return f" and {out}/error.png (a picture of the error)"
-
-
-def _list_settings() -> list[tuple[str, str, str | None]]:
-    """Return (name, codec, maximum error) of each file to write; the picture shows the last."""
-    settings: list[tuple[str, str, str | None]] = [("raw", "raw", None)]
-    return settings + [(f"{DEFAULT_CODEC}-{bound}", DEFAULT_CODEC, bound) for bound in BOUNDS[::-1]]
-
-
-def _new_table() -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("file")
-    for title in ("bound", "size", "ratio", "max error", "mean error", "velocity error cm/s"):
-        table.add_column(title, justify="right")
-    return table
 
 
 def _add_row(

@@ -18,8 +18,8 @@ from mocpack.clip import AnyClip
 from mocpack.container import DEFAULT_LIMIT, is_packed
 from mocpack.errors import BoundError, FormatError, HingeWarning, MocpackError, UsageError
 from mocpack.io import (
+    dialect_extensions,
     files_to_write,
-    find_dialect,
     list_clips_in_bytes,
     read_stream,
     supported_extensions,
@@ -151,9 +151,9 @@ def choose_suffix(
     elif output and Path(output).suffix and not names_folder(output):
         suffix = Path(output).suffix
     else:
-        suffix = default if dialect is None else find_dialect(dialect).extensions[0]
+        suffix = default if dialect is None else dialect_extensions(dialect)[0]
     if dialect is not None:
-        find_dialect(dialect, suffix)
+        dialect_extensions(dialect, suffix)
     else:
         check_extension(suffix, packed=default == ".mocp")
     return suffix

@@ -87,9 +87,6 @@ class ArchiveWriter:
         self.size = 0
         self._write(ARCHIVE_MAGIC + bytes([ARCHIVE_VERSION]))
 
-    def __contains__(self, name: str) -> bool:
-        return name in self._names
-
     def add(self, clip: StoredClip) -> None:
         """Append a clip; raise `UsageError` if its name exists."""
         check_name(clip.name)

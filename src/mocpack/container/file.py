@@ -11,7 +11,7 @@ import numpy as np
 from mocpack.clip import AnyHeader, ClipHeader, VertexHeader
 from mocpack.coding.fields import FieldWriter, deflate
 from mocpack.container.chunks import FORMAT_VERSION, MAGIC, pack_chunk
-from mocpack.container.head import Errors, Head, pack_head, pack_joint_bounds
+from mocpack.container.head import Errors, pack_head, pack_joint_bounds
 from mocpack.container.skel import pack_skeleton
 from mocpack.container.take_chunks import REQUIRED, Chunk, pack_take_data
 from mocpack.container.track import read_track_head
@@ -47,7 +47,7 @@ class FileContents:
 def pack(packed: FileContents) -> bytes:
     """Return the bytes of a .mocp file."""
     header = packed.header
-    head = Head(
+    head = pack_head(
         header.kind,
         header.frame_count,
         header.frame_time,
@@ -57,7 +57,7 @@ def pack(packed: FileContents) -> bytes:
         packed.errors,
         packed.needed,
     )
-    parts = [MAGIC + bytes([FORMAT_VERSION]), pack_chunk(b"HEAD", pack_head(head))]
+    parts = [MAGIC + bytes([FORMAT_VERSION]), pack_chunk(b"HEAD", head)]
     if isinstance(header, ClipHeader):
         body = pack_skeleton(header.skeleton, header.translated_joints, header.unit)
         parts.append(pack_chunk(b"SKEL", body))

@@ -80,31 +80,28 @@ class Errors:
     joints: JointErrors | None = field(default=None, kw_only=True)
 
 
-@dataclass(frozen=True)
-class Head:
-    kind: str
-    frame_count: int
-    frame_time: float
-    codec_id: str
-    bitstream_version: int
-    params: dict[str, Any]
-    errors: Errors
-    needed: frozenset[str] = frozenset()
-    """Parameters that decoding needs."""
-
-
-def pack_head(head: Head) -> bytes:
+def pack_head(
+    kind: str,
+    frame_count: int,
+    frame_time: float,
+    codec_id: str,
+    bitstream_version: int,
+    params: dict[str, Any],
+    errors: Errors,
+    needed: frozenset[str] = frozenset(),
+) -> bytes:
+    """Return the HEAD chunk; `needed` are the parameters that decoding needs."""
     out = FieldWriter()
-    out.u8(KINDS.index(head.kind))
-    out.varint(head.frame_count)
-    pack_short(out, head.frame_time)
-    out.sized(head.codec_id.encode("ascii"))
-    out.varint(head.bitstream_version)
-    needed = {k: v for k, v in head.params.items() if k in head.needed}
-    out.sized(_pack_params({k: v for k, v in head.params.items() if k not in needed}))
-    _pack_errors(out, head.errors, HAS_NEEDED * bool(needed))
-    if needed:
-        out.sized(_pack_params(needed))
+    out.u8(KINDS.index(kind))
+    out.varint(frame_count)
+    pack_short(out, frame_time)
+    out.sized(codec_id.encode("ascii"))
+    out.varint(bitstream_version)
+    own = {k: v for k, v in params.items() if k in needed}
+    out.sized(_pack_params({k: v for k, v in params.items() if k not in needed}))
+    _pack_errors(out, errors, HAS_NEEDED * bool(own))
+    if own:
+        out.sized(_pack_params(own))
     return out.bytes()
 
 

@@ -23,15 +23,10 @@ from mocpack.coding.series import (
 )
 
 DOUBLES, FLOATS, DECIMALS, GRID, KNOWN_GRID, HALF_GRID = range(6)
-BRIEF, MAX_BRIEF_DEPTH = (
-    6,
-    30,
-)  # forms with a known step and plain series; limit of the first column's depth
-DEFLATED, SERIES, SIZED_SERIES = (
-    0,
-    {1: NOISY_FORECAST, 2: SMOOTH_FORECAST},
-    {3: NOISY_FORECAST, 4: SMOOTH_FORECAST},
-)
+BRIEF, MAX_BRIEF_DEPTH = 6, 30  # known step and plain series; limit of the first column's depth
+DEFLATED = 0
+SERIES = {1: NOISY_FORECAST, 2: SMOOTH_FORECAST}
+SIZED_SERIES = {3: NOISY_FORECAST, 4: SMOOTH_FORECAST}
 PLAIN, ORDERS, FLOORED = 5, (0, 1, 2, 3), 3
 AS_DOUBLE, MAX_SHORT_NUMBER = 255, 2.0**31  # forms of a short number
 RECIPROCAL, MAX_RECIPROCAL = 31, 223  # one byte: 1/1 to 1/223

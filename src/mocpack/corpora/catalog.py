@@ -70,14 +70,13 @@ def import_arrow() -> Any:
     return require("pyarrow", extra="corpus", purpose=PURPOSE)
 
 
-def make_table(rows: Sequence[Row], meta: Any = None) -> Any:
-    """Return rows as an Arrow table, with the columns of `meta` matched by its column ``clip``."""
+def make_table(rows: Sequence[Row]) -> Any:
+    """Return rows as an Arrow table."""
     pa = import_arrow()
     noted = [name for name in NOTE_COLUMNS if any(name in row for row in rows)]
     types = COLUMN_TYPES | dict.fromkeys(noted, "string")
     fields = [pa.field(name, pa.type_for_alias(kind)) for name, kind in types.items()]
-    own = pa.Table.from_pylist([{n: row.get(n) for n in types} for row in rows], pa.schema(fields))
-    return own if meta is None else join_columns(own, meta)
+    return pa.Table.from_pylist([{n: row.get(n) for n in types} for row in rows], pa.schema(fields))
 
 
 def join_columns(own: Any, meta: Any) -> Any:

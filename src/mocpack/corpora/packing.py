@@ -7,7 +7,6 @@ not depend on the number of workers.
 from __future__ import annotations
 
 import hashlib
-import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -253,13 +252,13 @@ def _pack_or_return_error(*job: Any) -> Any:
 
 
 def _sort_by_index(results: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
-    """Yield results in the order of their index; early ones wait in a heap."""
-    early: list[tuple[int, Any]] = []
+    """Yield results in the order of their index; early ones wait."""
+    early: dict[int, Any] = {}
     due = 0
     for index, result in results:
-        heapq.heappush(early, (index, result))
-        while early and early[0][0] == due:
-            yield heapq.heappop(early)
+        early[index] = result
+        while due in early:
+            yield due, early.pop(due)
             due += 1
 
 

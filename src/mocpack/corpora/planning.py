@@ -89,8 +89,7 @@ class Part:
         """Its number and a digest of everything its bytes depend on; paths do not matter."""
         rows = [(one.name, one.mark) for one in self.files]
         text = json.dumps([asdict(self.packing), self.version, rows], sort_keys=True, default=str)
-        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-        return f"{self.number:06d}-{digest}.part"
+        return f"{self.number:06d}-{_short_digest(text)}.part"
 
     def split_by_file(self) -> list[Part]:
         """Split into parts of one file each."""
@@ -199,7 +198,7 @@ class FileHashes:
     def _file_digest(self, file: PlannedFile) -> str:
         digest = file.mark if is_url(file.path) else self._hash_file(file.path)
         others = [*self._companion_digests(file), *self._shared_inputs]
-        return f"{digest}+{_short_digest(others)}" if others else digest
+        return f"{digest}+{_short_digest(''.join(others))}" if others else digest
 
     def _companion_digests(self, file: PlannedFile) -> list[str]:
         """Return the hashes of a file's companions: skeleton, buffers, layers."""
@@ -273,8 +272,8 @@ def _list_file(name: str, path: str, entries: Mapping[str, FileInfo]) -> Planned
     return PlannedFile(name, path, found.size, found.mark)
 
 
-def _short_digest(texts: Sequence[str]) -> str:
-    return hashlib.sha256("".join(texts).encode()).hexdigest()[:16]
+def _short_digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _parse_line(line: bytes, where: str) -> dict[str, Any]:
@@ -292,20 +291,20 @@ def _parse_packing(row: Mapping[str, Any], where: str) -> PackOptions:
     kinds = {"codec": str, "target": dict, "reading": dict, "frames": str}
     if not isinstance(options, dict) or options.keys() != kinds.keys():
         raise FormatError(f"{where}: packing needs {', '.join(kinds)}, got {options!r:.80}")
-    for name, kind in kinds.items():
-        if not isinstance(options[name], kind):
-            raise FormatError(
-                f"{where}: {name} must be a {kind.__name__}, got {options[name]!r:.80}"
-            )
+    _check_types(options, kinds, where)
     return PackOptions(**options)
 
 
-def _parse_row(row: Mapping[str, Any], where: str) -> PlannedFile:
-    for name, kind in ROW_TYPES.items():
+def _check_types(row: Mapping[str, Any], kinds: Mapping[str, type], where: str) -> None:
+    for name, kind in kinds.items():
         if type(row.get(name)) is not kind:
             raise FormatError(
                 f"{where}: {name} must be a {kind.__name__}, got {row.get(name)!r:.80}"
             )
+
+
+def _parse_row(row: Mapping[str, Any], where: str) -> PlannedFile:
+    _check_types(row, ROW_TYPES, where)
     if row["bytes"] < 0:
         raise FormatError(f"{where}: bytes must be at least 0, got {row['bytes']}")
     try:

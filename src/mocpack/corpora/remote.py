@@ -160,7 +160,12 @@ class RangeCache:
 
     def __init__(self, limit: int, folder: str | Path | None = None) -> None:
         self._limit, self._folder = limit, None if folder is None else Path(folder)
-        self._reset()
+        self._process, self._guard = os.getpid(), threading.RLock()
+        self._listed: set[str] = set()
+        self._sizes: OrderedDict[tuple[str, int], int] = OrderedDict()
+        self._starts: dict[str, list[int]] = {}
+        self._memory: dict[tuple[str, int], bytes] = {}
+        self._total = 0
 
     def __reduce__(self) -> tuple[Any, ...]:
         return RangeCache, (self._limit, self._folder)
@@ -194,14 +199,6 @@ class RangeCache:
             self._add_range(url, offset, len(data))
             while self._total > self._limit:
                 self._drop(*next(iter(self._sizes)))
-
-    def _reset(self) -> None:
-        self._process, self._guard = os.getpid(), threading.RLock()
-        self._listed: set[str] = set()
-        self._sizes: OrderedDict[tuple[str, int], int] = OrderedDict()
-        self._starts: dict[str, list[int]] = {}
-        self._memory: dict[tuple[str, int], bytes] = {}
-        self._total = 0
 
     def _lock(self) -> threading.RLock:
         # a lock that a thread held during a fork is never released in the child

@@ -21,8 +21,8 @@ from mocpack.io.reading import (
 )
 from mocpack.io.table import supported_extensions
 from mocpack.io.writing import (
+    dialect_extensions,
     files_to_write,
-    find_dialect,
     supports_scenes,
     write_bytes,
     write_file,
@@ -32,11 +32,11 @@ from mocpack.io.writing import (
 __all__ = [
     "check_inside_folder",
     "count_ignored",
+    "dialect_extensions",
     "external_file_reader",
     "files_to_read",
     "files_to_write",
     "find_companions",
-    "find_dialect",
     "list_clips_in_bytes",
     "list_external_files",
     "list_robot_files",

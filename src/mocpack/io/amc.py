@@ -162,7 +162,11 @@ def read_frames(text: bytes, bones: Asf, *, complete: bool, start: int = 0) -> F
     )
     if status:
         raise _describe_fault(
-            _Fault(status), bones, frames, _find_line(text, start), iterate_lines(text, at)
+            _Fault(status),
+            bones,
+            frames,
+            next(iterate_lines(text, start))[1],
+            iterate_lines(text, at),
         )
     if not frames:
         raise TruncatedError("expected at least 1 frame, got 0 frames")
@@ -233,10 +237,6 @@ class _Fault(Enum):
     BONE = 2
     TWICE = 3
     MISSING = 4
-
-
-def _find_line(text: bytes, at: int) -> Line:
-    return next(iterate_lines(text, at))[1]
 
 
 def _describe_fault(

@@ -7,7 +7,7 @@ numbers of Intel, DEC or MIPS processors; 16-bit integers or floats.
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,31 +55,33 @@ class Recording:
     def texts(self, name: str) -> list[str]:
         """Return a list of texts, including continuations (LABELS2, …)."""
         found: list[str] = []
-        number = 1
-        while (key := name + (str(number) if number > 1 else "")) in self.parameters:
-            value = self.parameters[key]
+        for value in self._continuations(name):
             if isinstance(value, np.ndarray):
                 break
             found += [value] if isinstance(value, str) else value
-            number += 1
         return found
 
     def numbers(self, name: str) -> F64:
         """Return numbers, including continuations."""
-        found: list[F64] = []
-        number = 1
-        while (key := name + (str(number) if number > 1 else "")) in self.parameters:
-            value = self.parameters[key]
+        found = [np.zeros(0)]
+        for value in self._continuations(name):
             if not isinstance(value, np.ndarray):
                 break
             found.append(value)
-            number += 1
-        return np.concatenate(found) if found else np.zeros(0)
+        return np.concatenate(found)
 
     def text(self, name: str) -> str:
         """Return a text, or "" if it is missing."""
         found = self.texts(name)
         return found[0].strip() if found else ""
+
+    def _continuations(self, name: str) -> Iterator[Value]:
+        """Yield a parameter and those that continue it (LABELS, LABELS2, …)."""
+        number, key = 1, name
+        while key in self.parameters:
+            yield self.parameters[key]
+            number += 1
+            key = f"{name}{number}"
 
 
 def parse(data: bytes) -> Recording:

@@ -102,12 +102,12 @@ def count_ignored(
         meshes = [mesh for mesh in meshes if mesh.get("name") != FIGURE]
     return {
         "mesh": len(meshes),
-        "blend shape": sum(map(_count_morph_targets, meshes)),
+        "blend shape": sum(map(count_morph_targets, meshes)),
         **{word: len(document.items(name)) for word, name in IGNORED_CONTENT.items()},
     }
 
 
-def _count_morph_targets(mesh: Object) -> int:
+def count_morph_targets(mesh: Object) -> int:
     """Return the morph targets of a mesh, which all its primitives have."""
     parts = mesh.get("primitives")
     first = parts[0] if isinstance(parts, list) and parts else None

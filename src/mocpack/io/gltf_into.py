@@ -170,12 +170,8 @@ def _decompose_matrix(document: Document, node: int) -> None:
     """
     own = document.items("nodes")[node]
     if "matrix" in own:
-        parse_nodes = gltf.parse_nodes(document)
-        own |= {
-            "translation": parse_nodes.translation[node].tolist(),
-            "rotation": parse_nodes.rotation[node].tolist(),
-            "scale": parse_nodes.scale[node].tolist(),
-        }
+        nodes = gltf.parse_nodes(document)
+        own |= {path: getattr(nodes, path)[node].tolist() for path in gltf.PATH_WIDTHS}
         del own["matrix"]
 
 
@@ -202,10 +198,7 @@ def _key_seconds(clip: Clip, track: Track) -> F64:
 def _count_targets(document: Document, node: Object) -> int:
     if node.get("mesh") is None:
         return 0
-    primitives = document.item("meshes", node["mesh"]).get("primitives")
-    first = primitives[0] if isinstance(primitives, list) and primitives else {}
-    targets = first.get("targets") if isinstance(first, dict) else None
-    return len(targets) if isinstance(targets, list) else 0
+    return gltf.count_morph_targets(document.item("meshes", node["mesh"]))
 
 
 def _inline_files(document: Document) -> tuple[Object, bytes]:

@@ -147,7 +147,9 @@ def frame_times(channels: Sequence[Keys], fps: float | None = None) -> F64:
         return _sample_evenly(keys, fps)
     jumps = np.unique(np.concatenate([c.list_jumps() for c in channels]))
     grid = None if len(jumps) else _find_grid(keys)
-    times = _merge_keys(keys) if grid is None else grid
+    if grid is None:  # keys that coincide with the previous one give one frame
+        grid = keys[np.append(True, np.diff(keys) > SAME_TIME_S)]
+    times = grid
     cubics = [c for c in channels if c.kind == "CUBICSPLINE" and len(c.times) > 1]
     split = 1
     while (
@@ -176,12 +178,6 @@ def _sample_evenly(keys: F64, fps: float) -> F64:
     return np.asarray(keys[0] + np.arange(int(count)) / fps)
 
 
-def _merge_keys(keys: F64) -> F64:
-    """Return the keys without those that coincide with the previous one."""
-    apart = np.append(True, np.diff(keys) > SAME_TIME_S)
-    return np.asarray(keys[apart])
-
-
 def _find_grid(keys: F64) -> F64 | None:
     """Return even times that contain all keys, or None."""
     near = SAME_TIME_S + 2 * float(np.spacing(np.float32(np.abs(keys).max())))
@@ -197,7 +193,7 @@ def _find_grid(keys: F64) -> F64 | None:
         if not np.diff(np.rint(numbers)).all():
             continue  # two keys, such as those of a jump, would share a frame
         finer = max(1, int(np.ceil(MIN_GRID_FPS * step - 0.05)))
-        finer = finer if count * finer <= _max_grid_frames(len(keys)) else 1
+        finer = finer if count * finer <= len(keys) + MAX_EXTRA_FRAMES else 1
         return _even_times(start, length, count * finer, near)
     return None
 
@@ -219,11 +215,7 @@ def _grid_counts(apart: F64, length: float) -> list[int]:
         for n in range(2, MAX_GRID_DIVISION + 1)
         if n / float(gaps.min()) <= MAX_GRID_FPS
     }
-    return sorted(count for count in counts | finer if count <= _max_grid_frames(len(apart)))
-
-
-def _max_grid_frames(keys: int) -> int:
-    return keys + MAX_EXTRA_FRAMES
+    return sorted(count for count in counts | finer if count <= len(apart) + MAX_EXTRA_FRAMES)
 
 
 def _subdivide(times: F64, split: int) -> F64:

@@ -255,18 +255,19 @@ FORMATS = (
 )
 
 
-@dataclass(frozen=True)
-class BodyDialect:
-    """The layout of a dataset of body motions that shares its extension with other formats."""
-
-    extensions: tuple[str, ...]
-    write: Callable[[AnyClip], bytes]
-
-
-BODY_DIALECTS = {
-    "amass": BodyDialect((".npz",), lazy_function("amass", "write")),
-    "humanml3d": BodyDialect((".npy",), lazy_function("humanml3d", "write")),
+# Dialects: file layouts of datasets and training programs, which share their extensions with other
+# formats. The first extension is the default.
+ROBOT_DIALECTS = {
+    "mjlab": (".npz",),
+    "beyondmimic": (".npz",),
+    "gmr": (".pkl", ".pickle"),
+    "protomotions": (".motion", ".pt"),
+    "qpos": (".npz",),
+    "csv": (".csv",),
+    "bones-seed": (".csv",),
 }
+BODY_DIALECTS = {"amass": (".npz",), "humanml3d": (".npy",)}  # each is a module with a `write`
+DIALECTS = ROBOT_DIALECTS | BODY_DIALECTS
 
 
 def supported_extensions(*, writable: bool = False) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from mocpack.clip import AnyClip, Clip
 from mocpack.codec_clip import drop_take_data
@@ -12,7 +11,7 @@ from mocpack.errors import FormatError, UnsupportedClipError, UsageError, name_e
 from mocpack.io.atomic import write_all_atomically, write_atomically
 from mocpack.io.external_files import external_file_reader
 from mocpack.io.reading import read_file_bytes
-from mocpack.io.table import BODY_DIALECTS, FORMATS, BodyDialect, Format, lazy_function
+from mocpack.io.table import DIALECTS, FORMATS, ROBOT_DIALECTS, Format, lazy_function
 
 CHARACTER_EXTENSIONS = (".glb", ".gltf", ".vrma")  # of files that a clip can be added to
 
@@ -56,11 +55,10 @@ def write_bytes(clip: AnyClip, extension: str, dialect: str | None = None) -> by
     A `dialect` is the file layout of a dataset or training program.
     """
     if dialect is not None:
-        chosen_dialect = find_dialect(dialect, extension)
-        if isinstance(chosen_dialect, BodyDialect):
-            return chosen_dialect.write(clip)
-        made: bytes = lazy_function("robots.exports", "write")(clip, dialect, extension)
-        return made
+        dialect_extensions(dialect, extension)
+        if dialect in ROBOT_DIALECTS:
+            return bytes(lazy_function("robots.exports", "write")(clip, dialect))
+        return bytes(lazy_function(dialect, "write")(clip))
     kind = clip.header.kind
     able = [f for f in FORMATS if kind in f.kinds]
     writers = {e: (f.write, f) for f in able if f.write for e in f.extensions}
@@ -99,15 +97,13 @@ def files_to_write(path: str | Path) -> list[Path]:
     return [path]
 
 
-def find_dialect(name: str, extension: str | None = None) -> Any:
-    """Return the dialect with this name; raise an error if it is unknown or the extension wrong."""
-    found = BODY_DIALECTS.get(name)
-    if found is None:
-        return lazy_function("robots.exports", "find_robot_dialect")(name, extension)
-    if extension is not None and extension.lower() not in found.extensions:
-        raise UsageError(
-            f"{name} files must end in {' or '.join(found.extensions)}, got {extension!r}"
-        )
+def dialect_extensions(name: str, extension: str | None = None) -> tuple[str, ...]:
+    """Return the extensions of a dialect; an unknown name or a wrong `extension` is an error."""
+    if name not in DIALECTS:
+        raise UsageError(f"unknown dialect {name[:40]!r}; expected one of {', '.join(DIALECTS)}")
+    found = DIALECTS[name]
+    if extension is not None and extension.lower() not in found:
+        raise UsageError(f"{name} files must end in {' or '.join(found)}, got {extension!r}")
     return found
 
 

@@ -21,7 +21,7 @@ from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
 from mocpack.container import FORMAT_VERSION, Errors, Reader, pack_skeleton, pack_take_data
 from mocpack.container import MAGIC as FILE_MAGIC
 from mocpack.container.chunks import pack_chunk
-from mocpack.container.head import Head, pack_head
+from mocpack.container.head import pack_head
 from mocpack.errors import CorruptionError, UnsupportedClipError, UsageError, name_errors
 from mocpack.skeleton import ROTATION_CHANNELS, channel_hinges
 from mocpack.source import BytesSource
@@ -132,7 +132,7 @@ class Hello:
 
 def _build_header(chunks: Sequence[tuple[bytes, bytes]], frame_time: float) -> ClipHeader:
     """Return the header in chunks, by reading them as a file with one frame."""
-    head = pack_head(Head("skeleton", 1, frame_time, "live", 1, {}, Errors()))
+    head = pack_head("skeleton", 1, frame_time, "live", 1, {}, Errors())
     parts = [(b"HEAD", head), *chunks, (b"DATA", b"")]
     start = FILE_MAGIC + bytes([FORMAT_VERSION])
     data = start + b"".join(pack_chunk(tag, body) for tag, body in parts)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
-import math
 import re
 import struct
 from collections.abc import Collection, Iterator, Mapping
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
+from mocpack.arguments import is_finite
 from mocpack.errors import CorruptionError, UsageError
 from mocpack.live.report import read_json
 
@@ -168,14 +168,8 @@ def read_ping(message: str | bytes) -> float | None:
 
 def ping_value(fields: Mapping[str, Any]) -> float | None:
     """Return the finite number of the field "ping"; None if there is none."""
-    value = fields.get("ping")
-    if value is None or type(value) not in (int, float):
-        return None
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) else None
+    value: Any = fields.get("ping")
+    return float(value) if type(value) in (int, float) and is_finite(value) else None
 
 
 def pack_item(performer: int, data: bytes) -> bytes:

@@ -17,21 +17,8 @@ def distances(a: F64, b: F64) -> F64:
     return np.asarray(np.sqrt(np.einsum("...k,...k->...", d, d)))
 
 
-def largest(lengths: F64) -> float:
-    return float(lengths.max())
-
-
-def percentile(lengths: F64, share: float) -> float:
-    """Return a percentile over all frames and points."""
-    return float(np.percentile(lengths, share))
-
-
 def rms(lengths: F64) -> float:
     return float(np.sqrt(np.mean(np.square(lengths))))
-
-
-def mean(lengths: F64) -> float:
-    return float(lengths.mean())
 
 
 def displacements(

@@ -61,37 +61,37 @@ METRICS = (
     Metric("max_error_mm", "largest error, with bone ends and skin", "mm", "",
            lambda p: MM * p.max_error, BOTH),
     Metric("max_joint_mm", "largest joint error", "mm", "",
-           lambda p: MM * position.largest(p.distances), BOTH),
+           lambda p: MM * np.max(p.distances), BOTH),
     Metric("p99_mm", "99th percentile of joint errors", "mm", "",
-           lambda p: MM * position.percentile(p.distances, 99), BOTH),
+           lambda p: MM * np.percentile(p.distances, 99), BOTH),
     Metric("rms_mm", "root-mean-square joint error", "mm", "",
            lambda p: MM * position.rms(p.distances), BOTH),
     Metric("mean_mm", "mean joint error", "mm", "",
-           lambda p: MM * position.mean(p.distances), BOTH),
+           lambda p: MM * np.mean(p.distances), BOTH),
     Metric("rotation_deg_max", "largest world rotation error", "deg", "",
-           lambda p: _world_degrees(p, position.largest)),
+           lambda p: _world_degrees(p, np.max)),
     Metric("rotation_deg_mean", "mean world rotation error", "deg", "",
-           lambda p: _world_degrees(p, position.mean)),
+           lambda p: _world_degrees(p, np.mean)),
     Metric("local_rotation_deg_max", "largest local rotation error", "deg", "",
-           lambda p: _local_degrees(p, position.largest)),
+           lambda p: _local_degrees(p, np.max)),
     Metric("local_rotation_deg_mean", "mean local rotation error", "deg", "",
-           lambda p: _local_degrees(p, position.mean)),
+           lambda p: _local_degrees(p, np.mean)),
     Metric("angle_deg_max", "largest error of a hinge angle or joint rotation", "deg", "",
-           lambda p: _degrees(angles.largest_angle(p.original, p.decoded))),
+           lambda p: np.degrees(angles.largest_angle(p.original, p.decoded))),
     Metric("angle_deg_mean", "mean error of hinge angles and joint rotations", "deg", "",
-           lambda p: _degrees(position.mean(angles.angle_errors(p.original, p.decoded)))),
+           lambda p: np.degrees(np.mean(angles.angle_errors(p.original, p.decoded)))),
     Metric("angle_velocity_rms_deg_s", "RMS error of angular velocity", "deg/s", "",
            lambda p: _angle_rate(p, 1, position.rms)),
     Metric("angle_velocity_max_deg_s", "largest error of angular velocity", "deg/s", "",
-           lambda p: _angle_rate(p, 1, position.largest)),
+           lambda p: _angle_rate(p, 1, np.max)),
     Metric("angle_acceleration_rms_deg_s2", "RMS error of angular acceleration", "deg/s²", "",
            lambda p: _angle_rate(p, 2, position.rms)),
     Metric("angle_acceleration_max_deg_s2", "largest error of angular acceleration", "deg/s²", "",
-           lambda p: _angle_rate(p, 2, position.largest)),
+           lambda p: _angle_rate(p, 2, np.max)),
     Metric("velocity_cm_s", "mean velocity error", "cm/s", "",
-           lambda p: _velocity(p, position.mean), BOTH),
+           lambda p: _velocity(p, np.mean), BOTH),
     Metric("velocity_max_cm_s", "largest velocity error", "cm/s", "",
-           lambda p: _velocity(p, position.largest), BOTH),
+           lambda p: _velocity(p, np.max), BOTH),
     Metric("foot_skate_cm_s", "speed of planted feet", "cm/s", "",
            lambda p: _skate(p, DECODED)),
     Metric("foot_skate_source_cm_s", "speed of planted feet in the source", "cm/s", "",
@@ -117,11 +117,11 @@ METRICS = (
     Metric("e_d_dofs", "E_D of degrees of freedom", "%", "Mukai; Karni and Gotsman 2004",
            lambda p: None if p.dofs is None else papers.e_d(*p.dofs)),
     Metric("me_cm", "ME, mean joint error", "cm", "Váša and Brunnett 2014",
-           lambda p: CM * position.mean(p.distances)),
+           lambda p: CM * np.mean(p.distances)),
     Metric("sk_ted", "SkTED, change of speed", "", "Váša and Brunnett 2014",
            lambda p: papers.sk_ted(*p.points)),
     Metric("e_position_cm", "E_position", "cm", "Li et al. 2008",
-           lambda p: CM * position.mean(p.distances)),
+           lambda p: CM * np.mean(p.distances)),
     Metric("e_angle_deg", "E_angle", "deg", "Li et al. 2008",
            lambda p: _e_angle(p)),
     Metric("scale_max", "largest error of a scale", "", "",
@@ -198,7 +198,7 @@ def _e_angle(p: SkeletonPair) -> float | None:
     return _scaled(papers.e_angle(p.skeleton, *p.dofs), np.degrees(1.0))
 
 
-def _velocity(p: AnyPair, statistic: Callable[[F64], float]) -> float | None:
+def _velocity(p: AnyPair, statistic: Callable[[F64], Any]) -> float | None:
     """Return a statistic of |v - v̂| over points and pairs of frames; None for a single frame."""
     a, b = (np.diff(points, axis=0) * p.frame_rate for points in p.points)
     return CM * statistic(position.distances(a, b)) if len(a) else None
@@ -213,18 +213,15 @@ def _energy(p: AnyPair, hertz: float, which: int) -> float | None:
     return _scaled(spectrum.energy_above(p.points[which], p.frame_rate, hertz), MM**2)
 
 
-def _degrees(radians: float) -> float:
-    return float(np.degrees(radians))
-
-
-def _angle_rate(p: SkeletonPair, order: int, statistic: Callable[[Any], float]) -> float | None:
+def _angle_rate(p: SkeletonPair, order: int, statistic: Callable[[F64], Any]) -> float | None:
     errors = angles.rate_errors(p.original, p.decoded, order)
-    return None if errors is None else _degrees(statistic(errors))
+    return None if errors is None else np.degrees(statistic(errors))
 
 
-def _world_degrees(p: SkeletonPair, statistic: Callable[[F64], float]) -> float:
-    return _degrees(statistic(angle_between(p.worlds[0][1], p.worlds[1][1])))
+def _world_degrees(p: SkeletonPair, statistic: Callable[[F64], Any]) -> float:
+    return float(np.degrees(statistic(angle_between(p.worlds[0][1], p.worlds[1][1]))))
 
 
-def _local_degrees(p: SkeletonPair, statistic: Callable[[F64], float]) -> float:
-    return _degrees(statistic(angle_between(p.original.rotations, p.decoded.rotations)))
+def _local_degrees(p: SkeletonPair, statistic: Callable[[F64], Any]) -> float:
+    turned = angle_between(p.original.rotations, p.decoded.rotations)
+    return float(np.degrees(statistic(turned)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from threading import Lock
 
-from mocpack import _api, rate
+from mocpack import _api
 from mocpack.clip import Clip
 from mocpack.errors import UsageError
 from mocpack.units import Length
@@ -70,8 +70,3 @@ class DroppedFiles:
                 while len(self.packed) > MAX_PACKED_FILES:
                     self.packed.popitem(last=False)
             return self.packed[key]
-
-    @staticmethod
-    def raw_bytes(shown: ShownMotion) -> int:
-        """Return the bytes of the motion as float32 of its moving channels."""
-        return rate.raw_size(shown.clip)

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -99,15 +99,12 @@ def _start_ffmpeg(ffmpeg: str, path: Path, rate: float) -> Iterator[Any]:
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdin is not None
     try:
-        yield process.stdin
+        with suppress(BrokenPipeError):  # ffmpeg ended early
+            yield process.stdin
         _, message = process.communicate()
         if process.returncode != 0:
             raise UsageError(f"{path}: ffmpeg: {message.decode(errors='replace').strip()[-200:]}")
         whole.replace(path)
-    except BrokenPipeError:
-        _, message = process.communicate()
-        text = message.decode(errors="replace").strip()[-200:]
-        raise UsageError(f"{path}: ffmpeg: {text}") from None
     finally:
         if process.poll() is None:
             process.kill()

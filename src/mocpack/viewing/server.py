@@ -32,6 +32,7 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import unquote
 
+from mocpack import rate
 from mocpack.clip import Clip
 from mocpack.errors import MocpackError
 from mocpack.viewing.connections import ConnectionHandler, ConnectionServer, RequestError, Response
@@ -130,7 +131,7 @@ class _Handler(ConnectionHandler):
             "number": number,
             "note": shown.note,
             "skin": {"url": f"dropped/{number}/skin"} if shown.skin else None,
-            "rawBytes": self.server.dropped.raw_bytes(shown),
+            "rawBytes": rate.raw_size(shown.clip),
             "motion": {"name": shown.name, "role": "original", "kind": "frames"}
             | {"head": shown.head(), "url": f"dropped/{number}"},
         }

@@ -17,15 +17,15 @@ from mocpack.errors import (
     UsageError,
 )
 from mocpack.io import npz, write_bytes
-from mocpack.io.robots.exports import DIALECTS
 from mocpack.io.robots.files import read_robot
 from mocpack.io.robots.kinematics import robot_motion
 from mocpack.io.robots.motion import build_clip
 from mocpack.io.robots.orders import bodies_breadth_first, breadth_first, depth_first
+from mocpack.io.table import ROBOT_DIALECTS
 from mocpack.testing import walk
 from naming import naming
 
-SLIDING = [name for name in DIALECTS if name != "bones-seed"]  # dialects of joints that slide
+SLIDING = [name for name in ROBOT_DIALECTS if name != "bones-seed"]  # dialects of joints that slide
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def poses(clip):
 
 @pytest.mark.parametrize("name", SLIDING)
 def test_a_motion_of_every_dialect_needs_the_robot_that_it_moves(clip, tmp_path, name):
-    path = tmp_path / f"motion{DIALECTS[name].extensions[0]}"
+    path = tmp_path / f"motion{ROBOT_DIALECTS[name][0]}"
     mocpack.write(clip, path, dialect=name)
     with pytest.raises(FormatError, match=naming("--robot")):
         mocpack.read(path, allow_pickle=True)
@@ -64,7 +64,7 @@ def test_a_motion_of_every_dialect_needs_the_robot_that_it_moves(clip, tmp_path,
 
 @pytest.mark.parametrize("name", SLIDING)
 def test_a_unit_scales_a_table_and_is_refused_of_files_in_meters(clip, robot_file, tmp_path, name):
-    path = tmp_path / f"motion{DIALECTS[name].extensions[0]}"
+    path = tmp_path / f"motion{ROBOT_DIALECTS[name][0]}"
     mocpack.write(clip, path, dialect=name)
     given = {"robot": robot_file, "unit": "cm", "allow_pickle": True}
     if name != "csv":
@@ -77,7 +77,7 @@ def test_a_unit_scales_a_table_and_is_refused_of_files_in_meters(clip, robot_fil
 
 @pytest.mark.parametrize("name", SLIDING)
 def test_every_dialect_round_trips_by_itself(clip, robot_file, tmp_path, name):
-    path = tmp_path / f"motion{DIALECTS[name].extensions[0]}"
+    path = tmp_path / f"motion{ROBOT_DIALECTS[name][0]}"
     mocpack.write(clip, path, dialect=name)
     fps = 50 if name == "csv" else None
     back = mocpack.read(path, robot=robot_file, fps=fps, allow_pickle=True)

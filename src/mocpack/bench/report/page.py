@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 
 PLAIN = {"Date": None, "Creator": None}  # the same figure is the same file
+ALL_FAILED = "every row failed"
 DRAWN = ("max_error_mm", "mean_mm", "velocity_cm_s")
 COLUMNS = {
     "clip": "clip",
@@ -130,19 +131,12 @@ def make_figures(
     for metric, label in labels.items():
         curve: Figure | str = plots.rate_distortion(rows, metric, label)
         if not any((r.get(metric) or 0) > plots.EXACT for r in good):
-            curve = _why_not(good, "no row has this error above rounding")
+            curve = "no row has this error above rounding" if good else ALL_FAILED
         figures[f"rd_{metric}"] = f"Rate against {label}", curve
     sized = any(r.get("target") for r in good)
-    figures["size"] = (
-        "Size at equal target",
-        plots.size_bars(rows) if sized else _why_not(good, "no target was set (--target)"),
-    )
+    bars: Figure | str = "no target was set (--target)" if good else ALL_FAILED
+    figures["size"] = "Size at equal target", plots.size_bars(rows) if sized else bars
     return figures
-
-
-def _why_not(good: Sequence[Row], why: str) -> str:
-    """Return why a picture is not drawn."""
-    return why if good else "every row failed"
 
 
 def bd_table(
@@ -233,8 +227,4 @@ def _number(value: float) -> str:
     >>> _number(0.81491), _number(12345.678), _number(1.2e-13)
     ('0.8149', '12,346', '0')
     """
-    if abs(value) < plots.EXACT:
-        return "0"
-    if abs(value) >= 1000:
-        return f"{value:,.0f}"
-    return np.format_float_positional(value, 4, fractional=False, trim="-")
+    return "0" if abs(value) < plots.EXACT else plots.tick_words(value)

@@ -21,8 +21,11 @@ def verdict(rows: Sequence[Row]) -> list[str]:
     """
     good = [r for r in rows if r.get("failure") is None]
     if not good:
-        return [f"Nothing was packed: {_all(len(rows), 'row')} failed."]
-    found = [_at(rows, target) for target in _targets(good)]
+        return [
+            f"Nothing was packed: {'the only row' if len(rows) == 1 else f'all {len(rows)} rows'} "
+            "failed."
+        ]
+    found = [_at(rows, t) for t in dict.fromkeys(r["target"] for r in good if r.get("target"))]
     sentences = [sentence for sentence in found if sentence]
     if not sentences:
         sentences = ["No target was set, so sizes are not at equal error; compare the curves."]
@@ -82,11 +85,3 @@ def _failures(rows: Sequence[Row]) -> list[str]:
         for codec in codecs
     ]
     return [f"Rows that failed, and are in no mean: {', '.join(each)}."]
-
-
-def _targets(rows: Sequence[Row]) -> list[str]:
-    return list(dict.fromkeys(r["target"] for r in rows if r.get("target")))
-
-
-def _all(number: int, what: str) -> str:
-    return f"the only {what}" if number == 1 else f"all {number} {what}s"

@@ -7,11 +7,9 @@ from typing import Annotated
 import typer
 
 from mocpack.cli import files, options
+from mocpack.cli.archive import print_archive_size
 from mocpack.cli.pack_parts import check_output
 from mocpack.corpora.merging import merge
-from mocpack.corpora.reading import open_corpus
-from mocpack.texts import count_of
-from mocpack.units import format_size
 
 
 def run(
@@ -30,7 +28,5 @@ def run(
     files.check_not_input(output, archives)
     check_output(output, force=force)
     merge(archives, output, prefix=prefix, shard_size=shard_size)
-    with open_corpus(output) as made:
-        clips = count_of(len(made), "clip")
-        files.stdout().print(f"{output}: {clips}, {format_size(made.file_size)}")
+    print_archive_size(output)
     return 0

@@ -7,12 +7,10 @@ from typing import Annotated
 import typer
 
 from mocpack.cli import files, options
+from mocpack.cli.archive import print_archive_size
 from mocpack.cli.pack_parts import check_output
 from mocpack.cli.terminal import print_error
 from mocpack.corpora.merging import repair
-from mocpack.corpora.reading import open_corpus
-from mocpack.texts import count_of
-from mocpack.units import format_size
 
 
 def run(
@@ -26,7 +24,5 @@ def run(
     lost = repair(archive, output)
     for one in lost:
         print_error(f"{archive}: {one.reason}")
-    with open_corpus(output) as made:
-        clips = count_of(len(made), "clip")
-        files.stdout().print(f"{output}: {clips}, {format_size(made.file_size)}")
+    print_archive_size(output)
     return 2 if lost else 0

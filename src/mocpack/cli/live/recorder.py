@@ -134,7 +134,8 @@ class Recorder:
         # A relay may send any name; it must not lead out of the folder.
         safe = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:MAX_NAME_LENGTH] or "_"
         for take in range(1, MAX_TAKES + 1):
-            target = self._sibling(f"-{safe}" + (f"-{take}" if take > 1 else ""))
+            tail = f"-{take}" if take > 1 else ""
+            target = self._path.with_name(f"{self._path.stem}-{safe}{tail}{self._suffix}")
             if self._is_free(target):
                 self._reserved.add(target)
                 return target
@@ -144,9 +145,6 @@ class Recorder:
         spool = target.with_name(target.name + SUFFIX)
         exists = spool.exists() or (target.exists() and not self._force)
         return target not in self._reserved and not exists
-
-    def _sibling(self, tail: str) -> Path:
-        return self._path.with_name(f"{self._path.stem}{tail}{self._suffix}")
 
     def _close_spool(self, spool: Spool) -> None:
         spool.close()

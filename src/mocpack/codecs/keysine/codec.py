@@ -111,10 +111,8 @@ class Keysine(Codec):
                     "max_angle can be combined with max_error only, not with mean_error or step"
                 )
         self._check_joint_bounds()
-        if self.effort not in EFFORTS:
-            raise ValueError(f"effort must be one of {', '.join(EFFORTS)}, got {self.effort!r}")
-        if self.mode not in MODES:
-            raise ValueError(f"mode must be one of {', '.join(MODES)}, got {self.mode!r}")
+        self.check_choice("effort", EFFORTS)
+        self.check_choice("mode", MODES)
         if self.mode == "grid" and (self.mean_error is not None or self.step is not None):
             raise ValueError("mode=grid supports max_error only, not mean_error or step")
         if self.mode == "grid" and self.layers > 1:
@@ -123,12 +121,10 @@ class Keysine(Codec):
             raise ValueError(f"group_seconds must be in 0..1e6, got {self.group_seconds}")
         if self.block_seconds is not None and not 0 < self.block_seconds < 1e6:
             raise ValueError(f"block_seconds must be in 0..1e6, got {self.block_seconds}")
-        if not 1 <= self.layers <= MAX_LAYERS:
-            raise ValueError(f"layers must be in 1..{MAX_LAYERS}, got {self.layers}")
+        self.check_range("layers", 1, MAX_LAYERS)
         if self.streamed and self.layers > 1:
             raise ValueError(f"a streamed payload has one layer, got layers={self.layers}")
-        if not 0 <= self.threads <= 256:
-            raise ValueError(f"threads must be in 0..256, got {self.threads}")
+        self.check_range("threads", 0, 256)
 
     def _check_joint_bounds(self) -> None:
         for name, least in (("joint_errors", 1e-300), ("joint_angles", 0.0)):

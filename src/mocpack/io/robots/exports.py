@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +12,7 @@ import numpy.typing as npt
 from mocpack import rotations
 from mocpack.arrays import F64
 from mocpack.clip import MAX_QUIET_ANGLE_RAD, AnyClip, Clip
-from mocpack.errors import HingeWarning, UnsupportedClipError, UsageError
+from mocpack.errors import HingeWarning, UnsupportedClipError
 from mocpack.io import npz
 from mocpack.io.robots import bones_seed, csv, torch_file, tracking_npz
 from mocpack.io.robots.kinematics import RobotMotion, robot_motion
@@ -23,16 +22,6 @@ from mocpack.io.robots.orders import (
     breadth_first,
     depth_first,
 )
-from mocpack.io.table import BODY_DIALECTS
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """A file layout; the first extension is the default."""
-
-    extensions: tuple[str, ...]
-    write: Callable[[RobotMotion], bytes]
-    holds: str
 
 
 def _write_mjlab(motion: RobotMotion) -> bytes:
@@ -102,38 +91,19 @@ def _write_protomotions(motion: RobotMotion) -> bytes:
     )
 
 
-DIALECTS = {
-    "mjlab": Dialect(
-        (".npz",), _write_mjlab, "angles, pose and velocity of every body, in MuJoCo's order"
-    ),
-    "beyondmimic": Dialect((".npz",), _write_beyondmimic, "the same in Isaac's order"),
-    "gmr": Dialect((".pkl", ".pickle"), _write_gmr, "root and angles as a pickle"),
-    "protomotions": Dialect((".motion", ".pt"), _write_protomotions, "tensors for every body"),
-    "qpos": Dialect((".npz",), _write_qpos, "MuJoCo's positions"),
-    "csv": Dialect(
-        (".csv",), _write_csv, "root and angles as text, in the order of the robot's file"
-    ),
-    "bones-seed": Dialect(
-        (".csv",), bones_seed.write, "root and angles in centimeters and degrees, with a header"
-    ),
+WRITERS: dict[str, Callable[[RobotMotion], bytes]] = {  # by the names in `table.ROBOT_DIALECTS`
+    "mjlab": _write_mjlab,  # angles, pose and velocity of every body, in MuJoCo's order
+    "beyondmimic": _write_beyondmimic,  # the same in Isaac's order
+    "gmr": _write_gmr,  # root and angles as a pickle
+    "protomotions": _write_protomotions,  # tensors for every body
+    "qpos": _write_qpos,  # MuJoCo's positions
+    "csv": _write_csv,  # root and angles as text, in the order of the robot's file
+    "bones-seed": bones_seed.write,  # in centimeters and degrees, with a header
 }
 
 
-def find_robot_dialect(name: str, extension: str | None = None) -> Dialect:
-    """Return the dialect with this name; raise an error if it is unknown or the extension wrong."""
-    if name not in DIALECTS:
-        known = ", ".join([*DIALECTS, *BODY_DIALECTS])
-        raise UsageError(f"unknown dialect {name[:40]!r}; expected one of {known}")
-    found = DIALECTS[name]
-    if extension is not None and extension.lower() not in found.extensions:
-        words = " or ".join(found.extensions)
-        raise UsageError(f"{name} files must end in {words}, got {extension!r}")
-    return found
-
-
-def write(clip: AnyClip, name: str, extension: str) -> bytes:
+def write(clip: AnyClip, name: str) -> bytes:
     """Return the clip as a file in this dialect."""
-    chosen = find_robot_dialect(name, extension)
     if not isinstance(clip, Clip) or clip.skeleton.hinges is None:
         raise UnsupportedClipError(f"{name} holds robot motions, but this clip has no hinges")
     if clip.header.is_scaled or clip.take_data.times is not None or len(clip.skeleton.roots) > 1:
@@ -148,9 +118,9 @@ def write(clip: AnyClip, name: str, extension: str) -> bytes:
             HingeWarning,
             stacklevel=2,
         )
-    return chosen.write(motion)
+    return WRITERS[name](motion)
 
 
 def write_csv(clip: AnyClip) -> bytes:
     """Return a robot's motion as a table of numbers."""
-    return write(clip, "csv", ".csv")
+    return write(clip, "csv")

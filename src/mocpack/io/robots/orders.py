@@ -210,9 +210,9 @@ def _build_clip(
     turns = parse_quaternions(
         given.quaternions[:, root], order, given.default_order, "quaternions of bodies"
     )
-    positions: F64 | None = given.positions[:, root]
     if robot.floating is False:
         return build_clip(robot, angles, None, None, fps=fps, source=source)
+    positions = given.positions[:, root]
     return build_clip(robot, angles, positions, turns, fps=fps, source=source)
 
 

@@ -249,9 +249,6 @@ class _RestrictedUnpickler(pickle._Unpickler):
             )
         self.stack[-1] = made(*words)
 
-    def load_newobj(self) -> None:
-        self.load_reduce()
-
     def load_bytearray8(self) -> None:
         """Read a bytearray; Python's own method allocates the stated size before reading."""
         (size,) = struct.unpack("<Q", self.read(8))
@@ -266,7 +263,7 @@ class _RestrictedUnpickler(pickle._Unpickler):
 
 _RestrictedUnpickler.dispatch[pickle.BUILD[0]] = _RestrictedUnpickler.load_build
 _RestrictedUnpickler.dispatch[pickle.REDUCE[0]] = _RestrictedUnpickler.load_reduce
-_RestrictedUnpickler.dispatch[pickle.NEWOBJ[0]] = _RestrictedUnpickler.load_newobj
+_RestrictedUnpickler.dispatch[pickle.NEWOBJ[0]] = _RestrictedUnpickler.load_reduce
 _RestrictedUnpickler.dispatch[pickle.BYTEARRAY8[0]] = _RestrictedUnpickler.load_bytearray8
 for _code in (
     pickle.INST,

@@ -55,7 +55,7 @@ class ZmqSink:
     """Publishes at ``zmq://host:port``."""
 
     def __init__(self, address: str) -> None:
-        zmq = require("zmq", extra="live", purpose="a ZMQ stream")
+        zmq = _zmq()
         self._socket = zmq.Context.instance().socket(zmq.PUB)
         self._socket.setsockopt(zmq.SNDHWM, 64)
         self._socket.bind(_to_tcp_address(address))

@@ -148,7 +148,7 @@ class EditableSpline:
 
     def place(self, joint: str | int, time: float) -> F64:
         """Return the position (3,) of a joint or vertex at a time in seconds, in meters."""
-        places, _ = self._world(self._rows(np.array([self._tau(time)])))
+        places, _ = self._world(self.model.evaluate(np.array([self._tau(time)])))
         return np.asarray(places[0, self._index(joint)])
 
     def apply_handles(
@@ -211,7 +211,7 @@ class EditableSpline:
 
     def _change(self, tau: float, pulls: Sequence[Handle], keep: F64, likeness: float) -> F64:
         """Return the change (M,) of the pose at a time that reaches the handles."""
-        row = self._rows(np.array([tau]))
+        row = self.model.evaluate(np.array([tau]))
         places, _ = self._world(row)
         joints = [self._index(pull.joint) for pull in pulls]
         wanted = [self._wanted(p, places[0, j]) for p, j in zip(pulls, joints, strict=True)]
@@ -264,10 +264,10 @@ class EditableSpline:
     def _measured(self, edited: EditableSpline, pulls: Sequence[Handle]) -> Edit:
         """Compare the decoded edited file with this motion, at frames and at handles."""
         frames = bspline.even_times(self.header.frame_count)
-        before, after = (s._world(s._rows(frames))[0] for s in (self, edited))
+        before, after = (s._world(s.model.evaluate(frames))[0] for s in (self, edited))
         moved = np.linalg.norm(after - before, axis=-1)
         at = np.array([self._tau(pull.time) for pull in pulls])
-        old, new = (s._world(s._rows(at)) for s in (self, edited))
+        old, new = (s._world(s.model.evaluate(at)) for s in (self, edited))
         at_handles = np.linalg.norm(new[0] - old[0], axis=-1).max(axis=0)
         misses = []
         for h, pull in enumerate(pulls):
@@ -307,9 +307,6 @@ class EditableSpline:
         if not 0 <= joint < count:
             raise UsageError(f"{what} must be in 0..{count - 1}, got {joint}")
         return joint
-
-    def _rows(self, times: F64) -> F64:
-        return self.model.evaluate(times)
 
     def _world(self, rows: F64) -> tuple[F64, F64]:
         """Return places (N, J, 3) and world rotations (N, J, 4; of vertices none) of rows."""

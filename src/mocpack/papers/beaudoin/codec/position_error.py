@@ -13,8 +13,6 @@ from mocpack import _core
 from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.kinematics import end_positions
-from mocpack.papers.beaudoin.codec import lifting
-from mocpack.papers.beaudoin.codec.lifting import Update
 from mocpack.papers.beaudoin.codec.selection import Counts, Ranking
 from mocpack.papers.beaudoin.codec.signals import SignalPlan
 
@@ -47,10 +45,6 @@ class PositionError:
         """Return the error of signals (S, T) in square meters."""
         values = np.ascontiguousarray(signals[:, :: self.stride].T)
         return self.changes(values, phases_of(values), np.zeros_like(values))[0]
-
-    def of_coefficients(self, coefficients: F64, update: Update) -> float:
-        """Return the error of wavelet coefficients (S, T) in square meters."""
-        return self.of(lifting.inverse(coefficients, update=update))
 
     def changes(self, values: F64, phases: F64, steps: F64) -> tuple[float, F64]:
         """Return the error of `values` (T, S), and its change by each signal's `steps` (T, S).

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, Protocol, TypeVar
+from typing import Literal
 
 from mocpack.arrays import F64
+from mocpack.papers.beaudoin.codec.coefficients import Rounded
 
 Bits = int | Literal["auto"]
 MOST, FEWEST = 16, 4
 ALLOWANCE = 0.02  # relative increase of the error that rounding may cause
 
 
-class Rounded(Protocol):
-    """Coefficients after rounding."""
-
-    def coefficients(self) -> F64: ...
-
-
-R = TypeVar("R", bound=Rounded)
-
-
 def round_to_fit(
-    kept: F64, bits: Bits, round_to: Callable[[F64, int], R], error: Callable[[F64], float]
-) -> R:
+    kept: F64, bits: Bits, round_to: Callable[[F64, int], Rounded], error: Callable[[F64], float]
+) -> Rounded:
     """Round coefficients to `bits`, or to the fewest that add at most 2 % to the error.
 
     Parameters

@@ -94,7 +94,7 @@ class WaveletCodec(Codec):
         return self._encode_rounded(
             found.ranking.strongest(counts),
             found.plan.is_place,
-            partial(error.of_coefficients, update=self.update),
+            lambda rounded: error.of(lifting.inverse(rounded, update=self.update)),
         )
 
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:

@@ -25,7 +25,7 @@ from mocpack.dofs import from_channels, from_dofs, to_channels, to_dofs
 from mocpack.errors import CorruptionError, InvalidClipError, UnsupportedClipError
 from mocpack.papers.chattopadhyay.codec.byte_planes import decode_bytes, encode_bytes
 from mocpack.papers.chattopadhyay.codec.columns import column_levels, parse_levels
-from mocpack.papers.chattopadhyay.codec.units import MAX_STEPS, IntegerUnits, integer_units
+from mocpack.papers.chattopadhyay.codec.units import MAX_STEPS, integer_units
 
 FILLS = ("linear", "hold")
 WHAT = "mpeg4-bap payload"
@@ -145,11 +145,8 @@ class Mpeg4Bap(Codec):
         for start in range(0, len(rows), length):
             yield rows[start : start + length]
 
-    def _units(self, header: ClipHeader) -> IntegerUnits:
-        return integer_units(header.skeleton, self.quant)
-
     def _integer_groups(self, clip: Clip) -> Iterator[bytes]:
-        units = self._units(clip.header)
+        units = integer_units(clip.skeleton, self.quant)
         matrix = to_dofs(clip)[kept_frames(clip.frame_count, self.keep)]
         if np.abs(matrix / (units.units * units.steps)).max(initial=0.0) > MAX_STEPS:
             raise UnsupportedClipError(
@@ -159,10 +156,10 @@ class Mpeg4Bap(Codec):
         means, limits = self._thresholds(clip, targets)
         for group in self._split(targets):
             changes = _predict(np.asarray(group, np.int64), means, limits)
-            yield _join_planes(
-                encode_plane(changes[:1]),
-                encode_plane(changes[1:]),
-            )
+            out = FieldWriter()
+            out.sized(encode_plane(changes[:1]))
+            out.raw(encode_plane(changes[1:]))
+            yield out.bytes()
 
     def _thresholds(self, clip: Clip, targets: I64) -> tuple[F64, F64]:
         """Return the mean of each column's changes, and the threshold of their distance from it."""
@@ -174,14 +171,11 @@ class Mpeg4Bap(Codec):
 
     def _decode_integers(self, data: bytes, rows: int, header: ClipHeader) -> F64:
         columns = header.skeleton.channel_count
-        intra, predicted = _split_planes(data)
-        changes = np.concatenate(
-            [
-                decode_plane(intra, 1, columns),
-                decode_plane(predicted, rows - 1, columns),
-            ]
-        )
-        return self._units(header).restore(np.cumsum(changes, axis=0, dtype=np.int64))
+        read = FieldReader(data, WHAT)
+        first = decode_plane(read.sized(), 1, columns)
+        changes = np.concatenate([first, decode_plane(read.rest(), rows - 1, columns)])
+        units = integer_units(header.skeleton, self.quant)
+        return units.restore(np.cumsum(changes, axis=0, dtype=np.int64))
 
     def _lossless_groups(self, clip: Clip) -> Iterator[bytes]:
         for group in self._split(_ordered(to_channels(clip).astype(np.float32))):
@@ -238,18 +232,6 @@ def _fill(known: F64, at: npt.NDArray[np.intp], frames: npt.NDArray[np.intp], fi
     t = ((frames[dropped] - at[left]) / (at[left + 1] - at[left]))[:, np.newaxis]
     rows[dropped] = (1 - t) * known[left] + t * known[left + 1]
     return rows
-
-
-def _join_planes(intra: bytes, predicted: bytes) -> bytes:
-    out = FieldWriter()
-    out.sized(intra)
-    out.raw(predicted)
-    return out.bytes()
-
-
-def _split_planes(data: bytes) -> tuple[bytes, bytes]:
-    read = FieldReader(data, WHAT)
-    return read.sized(), read.rest()
 
 
 def _index(read: Callable[[int], bytes], groups: int) -> list[int]:

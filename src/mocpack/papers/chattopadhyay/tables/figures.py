@@ -14,7 +14,7 @@ import numpy as np
 from mocpack.arrays import F64
 from mocpack.bench.papers.verdicts import Line, judge_claim
 from mocpack.clip import Clip
-from mocpack.papers.chattopadhyay.codec.bap_index import BapIndex, BapSparse
+from mocpack.papers.chattopadhyay.codec.bap_index import BapSparse
 from mocpack.papers.chattopadhyay.tables.coding import KB, code_all
 from mocpack.rate import raw_size
 
@@ -58,15 +58,13 @@ class Surface:
         return self.fixed[at // len(self.rows)], self.rows[at % len(self.rows)]
 
 
-def surface(
-    name: str, clip: Clip, *, every: tuple[int, int] = (1, 1), codec: BapIndex = FIGURES
-) -> Surface:
+def surface(name: str, clip: Clip, *, every: tuple[int, int] = (1, 1)) -> Surface:
     """Code a clip with FDF from 1 to all and n_d from 30 to 120, in steps of `every`."""
-    all_fixed, all_rows, _ = codec.search_grid(clip)
+    all_fixed, all_rows, _ = FIGURES.search_grid(clip)
     # every grid ends with all columns kept, as the figures do
     fixed = sorted({*all_fixed[:: every[0]], all_fixed[-1]})
     rows = [*all_rows[:: every[1]]]
-    codecs = [replace(codec, FDF=f, n_d=n) for f in fixed for n in rows]
+    codecs = [replace(FIGURES, FDF=f, n_d=n) for f in fixed for n in rows]
     coded = code_all(codecs, clip, name)
     shape = len(fixed), len(rows)
     sizes = np.array([c.counted for c in coded], float).reshape(shape)

@@ -228,7 +228,8 @@ class FkWavelet(Codec):
         """Return the motion of coefficients (T, S) in meters and radians."""
         levels = wavelet97.level_count(header.frame_count, self.levels)
         signals = first * self._steps(rig, header) + wavelet97.inverse(bands, levels)
-        world = from_angles(_angles(signals, rig), rig.frame)
+        angles = signals[:, : 3 * len(rig.bodies)].reshape(len(signals), -1, 3)
+        world = from_angles(angles, rig.frame)
         slides = signals[:, rig.slide_columns].reshape(header.frame_count, -1, 3)
         clip = clip_of_bodies(header, rig.still, rig.bodies, world, slides)
         ranged = ranged_joints(self.ranges, header.skeleton)
@@ -240,12 +241,7 @@ class FkWavelet(Codec):
 
     def _decode(self, read: FieldReader, header: ClipHeader, *, cut: bool) -> Clip:
         try:
-            shift = read.u8()
-            if shift > MAX_SHIFTS:
-                raise CorruptionError(
-                    f"fk-wavelet payload: at most {MAX_SHIFTS} layers are allowed, got {shift} "
-                    "(file is corrupt)"
-                )
+            shift = _check_shift(read.u8())
             read.raw(STATED.itemsize * (shift + int(self.twist)))
             rig = _read_rig(read, header)
             count = len(ranged_joints(self.ranges, header.skeleton))
@@ -337,13 +333,7 @@ class FkWaveletDecoder(Decoder):
     def layout(self) -> PayloadLayout:
         """Return the largest error after each layer but the last: bit planes, then twist."""
         read = self.payload.read
-        shift = read(0, 1)[0]
-        if shift > MAX_SHIFTS:
-            raise CorruptionError(
-                f"fk-wavelet payload: at most {MAX_SHIFTS} layers are allowed, got {shift} "
-                "(file is corrupt)"
-            )
-        stated = shift + int(self.codec.twist)
+        stated = _check_shift(read(0, 1)[0]) + int(self.codec.twist)
         table = np.frombuffer(read(1, STATED.itemsize * stated), STATED)
         layers = [Layer(int(end), float(error)) for end, error in table[["end", "error"]].tolist()]
         last = Layer(self.payload.size + self.payload.missing_bytes, None)
@@ -366,10 +356,10 @@ class _Rig:
     frame: AngleFrame
     sines: U8
     ranges: F64 = field(default_factory=lambda: np.zeros((0, 2, 3)))
-    slide_columns: slice = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "slide_columns", slice(3 * len(self.bodies), None))
+    @property
+    def slide_columns(self) -> slice:
+        return slice(3 * len(self.bodies), None)
 
     @property
     def signal_count(self) -> int:
@@ -402,6 +392,15 @@ def _read_rig(read: FieldReader, header: ClipHeader) -> _Rig:
         )
     frame = AngleFrame(bodies.axes, codes // len(REFERENCES), codes % len(REFERENCES))
     return _Rig(still, bodies, frame, np.frombuffer(read.raw(len(bodies)), np.uint8))
+
+
+def _check_shift(shift: int) -> int:
+    if shift > MAX_SHIFTS:
+        raise CorruptionError(
+            f"fk-wavelet payload: at most {MAX_SHIFTS} layers are allowed, got {shift} "
+            "(file is corrupt)"
+        )
+    return shift
 
 
 def _layers(rig: _Rig, *, twist: bool) -> list[npt.NDArray[np.intp]]:
@@ -500,11 +499,6 @@ def aimed(turn: F64, tip: F64, shift: F64) -> F64:
     safe = np.maximum(distance, 1e-12), np.maximum(length, 1e-12)
     turned = rotations.multiply(shortest_turn(tip / safe[1], aim / safe[0]), turn)
     return np.where(length > 0, turned, turn)
-
-
-def _angles(signals: F64, rig: _Rig) -> F64:
-    """Return the angles (T, B, 3) among the signals (T, S)."""
-    return signals[:, : 3 * len(rig.bodies)].reshape(len(signals), -1, 3)
 
 
 def _with_layers(shift: int, errors: list[float], ends: list[int], body: bytes) -> bytes:

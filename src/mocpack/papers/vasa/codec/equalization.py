@@ -22,7 +22,7 @@ from mocpack.papers.vasa.codec.jacobian import Points, displacement_gram
 Metric = Callable[[Clip, Clip], float]
 """Takes the original and the distorted clip; must grow in proportion to small errors."""
 
-NOISE_SHARE = 0.01  # of the standard deviation of the column, as in the paper
+NOISE_SHARE = 0.01  # of uniform noise: its deviation over that of the column, as in the paper
 STILL = 1e-10  # meters or radians of noise; smaller motion is rounding
 MAX_FRAMES = 48  # poses to evaluate; more change the result little
 
@@ -31,7 +31,6 @@ def noise_sensitivities(
     clip: Clip,
     metric: Metric,
     *,
-    share: float = NOISE_SHARE,
     seeds: Sequence[int] = (0,),
     literal: bool = False,
 ) -> F64:
@@ -42,8 +41,6 @@ def noise_sensitivities(
     clip : Clip
     metric : callable
         Any error of two clips; one that squares its distances must take the root.
-    share : float
-        Standard deviation of the uniform noise, as a share of the column's own.
     seeds : sequence of int
         Draws of noise to average over.
     literal : bool
@@ -58,7 +55,7 @@ def noise_sensitivities(
         does not move.
     """
     matrix = to_dofs(clip)
-    spread = share * matrix.std(axis=0)
+    spread = NOISE_SHARE * matrix.std(axis=0)
     out = np.zeros(matrix.shape[1])
     original = from_dofs(matrix, clip.header)
     for i in map(int, np.flatnonzero(spread > STILL)):

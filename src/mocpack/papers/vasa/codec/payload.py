@@ -144,7 +144,12 @@ def _chunk_bytes(chunk: Trajectories | I64, *, wide: bool, trained: bool) -> byt
     plane = chunk_plane(chunk)
     start = _start_of_chunks(isinstance(chunk, Trajectories), trained)
     kinds = chunk_classes(chunk, plane.shape[1])
-    return _fields(chunk) + encode_numbers(plane, kinds, start=start, wide=wide)
+    out = FieldWriter()
+    if isinstance(chunk, Trajectories):
+        out.varint(len(chunk.exponents))
+        out.u8(chunk.s)
+    out.raw(encode_numbers(plane, kinds, start=start, wide=wide))
+    return out.bytes()
 
 
 def _start_of_chunks(tpca: bool, trained: bool) -> U8:
@@ -224,15 +229,6 @@ def _read_chunk(data: bytes, head: RdPcaHead, length: int) -> F64:
     return found.rebuilt(length, model.Q_l)
 
 
-def _fields(chunk: Trajectories | I64) -> bytes:
-    if not isinstance(chunk, Trajectories):
-        return b""
-    out = FieldWriter()
-    out.varint(len(chunk.exponents))
-    out.u8(chunk.s)
-    return out.bytes()
-
-
 def chunk_plane(chunk: Trajectories | I64) -> I64:
     """Return the integers to code, one row for each trajectory: step, samples, coefficients."""
     if not isinstance(chunk, Trajectories):
@@ -270,9 +266,8 @@ def _read_columns(fields: FieldReader, count: int, *, trained: bool) -> tuple[Ma
     table = decode_plane(data, count, 4, COLUMN_CLASSES, start=start).astype(np.int64)
     moving, weights = table[:, 0], np.cumsum(table[:, 1])
     if np.any((moving < 0) | (moving > 1)):
-        raise CorruptionError(
-            f"rd-pca head: column {_first(moving > 1, moving < 0)} must be marked with 0 or 1"
-        )
+        bad = int(np.argmax((moving < 0) | (moving > 1)))
+        raise CorruptionError(f"rd-pca head: column {bad} must be marked with 0 or 1")
     _check_exponents(weights, "weight")
     return moving.astype(bool), weights, join(table[:, 2], table[:, 3])
 
@@ -308,7 +303,3 @@ def _check_exponents(exponents: I64, what: str) -> None:
         raise CorruptionError(
             f"rd-pca: exponent of the {what} must be at most {MAX_EXPONENT}, got {largest}"
         )
-
-
-def _first(*masks: Mask) -> int:
-    return int(np.argmax(np.any(masks, axis=0)))

@@ -118,10 +118,10 @@ def _notches(codec: Codec, notch: float) -> Iterator[Codec]:
     Where K and P are not given, their forms that do not depend on the clip take their places.
     """
     K, P, s = (_value(codec, name) for name in ("K", "P", "s"))
-    for name in ("Q_l", "Q_g", "pose_floor" if K is None else "", *_truncation(P)):
-        if name:
-            yield _with(codec, **{name: _value(codec, name) * notch})
-            yield _with(codec, **{name: _value(codec, name) / notch})
+    floors = ["pose_floor"] * (K is None) + ["trajectory_floor" if P is None else "P"]
+    for name in ("Q_l", "Q_g", *floors):
+        yield _with(codec, **{name: _value(codec, name) * notch})
+        yield _with(codec, **{name: _value(codec, name) / notch})
     if K is not None:
         for other in (max(1, round(K / notch)), max(K + 1, round(K * notch))):
             yield _with(codec, K=other)
@@ -131,10 +131,6 @@ def _notches(codec: Codec, notch: float) -> Iterator[Codec]:
     if not callable(_value(codec, "metric")):  # a user's metric is not varied
         for felt in sorted(METRICS - {_value(codec, "metric")}):
             yield _with(codec, metric=felt)
-
-
-def _truncation(P: float | None) -> tuple[str, ...]:
-    return ("trajectory_floor",) if P is None else ("P",)
 
 
 def _merged(base: Codec, changed: Sequence[Codec]) -> Codec:
