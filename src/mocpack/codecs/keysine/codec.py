@@ -24,6 +24,7 @@ from mocpack.units import format_angle, format_length, parse_angle, parse_length
 # in the order of mocpack_KeysineEffort and mocpack_KeysineMode
 EFFORTS = ("fast", "default", "best")
 MODES = ("auto", "transform", "grid")
+GROUP_S, LAYERED_GROUP_S = 1.0, 2.0  # default distances of seek points
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,8 @@ class Keysine(Codec):
     mode : {"auto", "transform", "grid"}
         Key poses and sine series; or whole numbers on a grid in time, for tight bounds; or
         whichever is smaller. A grid is not tried by `fast`, nor without a bound on `max_error`.
-    group_seconds : float
-        A seek point at least this often.
+    group_seconds : float, optional
+        Largest distance of seek points; by default 1 s, with several layers 2 s.
     block_seconds : float, optional
         Distance of key poses; by default chosen by group. At most `group_seconds`.
     layers : int
@@ -90,7 +91,7 @@ class Keysine(Codec):
     step: float | None = None
     effort: str = "default"
     mode: str = "auto"
-    group_seconds: float = 1.0
+    group_seconds: float | None = None
     block_seconds: float | None = None
     layers: int = 1
     streamed: bool = False
@@ -117,10 +118,10 @@ class Keysine(Codec):
             raise ValueError("mode=grid supports max_error only, not mean_error or step")
         if self.mode == "grid" and self.layers > 1:
             raise ValueError(f"mode=grid does not support layers, got layers={self.layers}")
-        if not 0 < self.group_seconds < 1e6:
-            raise ValueError(f"group_seconds must be in 0..1e6, got {self.group_seconds}")
-        if self.block_seconds is not None and not 0 < self.block_seconds < 1e6:
-            raise ValueError(f"block_seconds must be in 0..1e6, got {self.block_seconds}")
+        for name in ("group_seconds", "block_seconds"):
+            seconds = getattr(self, name)
+            if seconds is not None and not 0 < seconds < 1e6:
+                raise ValueError(f"{name} must be in 0..1e6, got {seconds}")
         self.check_range("layers", 1, MAX_LAYERS)
         if self.streamed and self.layers > 1:
             raise ValueError(f"a streamed payload has one layer, got layers={self.layers}")
@@ -224,7 +225,7 @@ def encode_natively(
         max_angle=codec.max_angle or 0.0,
         effort=EFFORTS.index(codec.effort),
         mode=MODES.index(codec.mode),
-        group_seconds=codec.group_seconds,
+        group_seconds=codec.group_seconds or (LAYERED_GROUP_S if codec.layers > 1 else GROUP_S),
         block_seconds=codec.block_seconds or 0.0,
         layers=codec.layers,
         streamed=codec.streamed,

@@ -147,11 +147,10 @@ def test_layers_have_longer_blocks_within_the_same_bound():
     assert measure_error(clip, layered.decode(payload, clip.header)).max <= 1e-3
 
 
-def test_without_a_cost_of_splits_and_shared_references_layers_have_the_motion_of_one():
+def test_without_a_cost_of_splits_layers_have_the_motion_of_one():
     clip = jump(2.0)
-    layered = Keysine(max_error=1e-3, layers=3)
-    constants = {"layer_split_cost": 0.0, "sharing_share": 2.0}  # no rotation shares a reference
-    payload = encode_natively(layered, clip, constants).payload
+    layered = Keysine(max_error=1e-3, max_angle=1.0, layers=3)  # no shared references
+    payload = encode_natively(layered, clip, {"layer_split_cost": 0.0}).payload
     one = replace(layered, layers=1)
     np.testing.assert_array_equal(
         layered.decode(payload, clip.header).rotations,
