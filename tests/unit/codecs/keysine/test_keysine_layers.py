@@ -16,7 +16,7 @@ from reference import keysine as reference
 from reference.keysine_head import head_of, read_head
 
 CLIPS = hard_clips()
-LAYERED = Keysine(max_error=5e-3, effort="fast", layers=3)
+LAYERED = Keysine(max_error=5e-3, effort="fast", layers=3, group_seconds=1.0)
 
 
 def layers_of(payload, header):
@@ -149,7 +149,8 @@ def test_layers_have_longer_blocks_within_the_same_bound():
 
 def test_without_a_cost_of_splits_layers_have_the_motion_of_one():
     clip = jump(2.0)
-    layered = Keysine(max_error=1e-3, max_angle=1.0, layers=3)  # no shared references
+    # a bound on angles: no shared references
+    layered = Keysine(max_error=1e-3, max_angle=1.0, layers=3, group_seconds=1.0)
     payload = encode_natively(layered, clip, {"layer_split_cost": 0.0}).payload
     one = replace(layered, layers=1)
     np.testing.assert_array_equal(
