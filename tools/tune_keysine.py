@@ -121,6 +121,7 @@ NOT_TUNED = {
         "FINEST_STEP",
         "GRID_MODE",
         "FIRST_FRAME_ALONE_MODE",
+        "SHARED_MODE",
         "THOROUGH_MODE",
         "FIRST_SCALE",
         "PREDICTOR_BANDS",

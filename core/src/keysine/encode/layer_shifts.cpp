@@ -143,16 +143,15 @@ bool ShiftSearch::measure_rates()
 {
 	const mocpack_KeysineHead& head = *own_.head();
 	const Plan& plan = head.plan;
-	Buffer<uint8_t> scratch, shifts, found, from;
+	Buffer<uint8_t> scratch, shifts, found;
 	Buffer<int32_t> keys;
 	Buffer<double> channels;
 	Arena none(nullptr);
 	SplitGroup(head, &none);
 	if (!task_.take(&scratch, none.used()) || !task_.take(&shifts, tracks_) ||
-		!task_.take(&found, plan.channel_count) || !task_.take(&from, tracks_) ||
+		!task_.take(&found, plan.channel_count) ||
 		!task_.take(&keys, (sample_count_ + 1) * plan.channel_count) ||
-		!task_.take(&channels, plan.channel_count) || !task_.take(&rates_, 2 * tracks_ * SHIFTS) ||
-		!task_.take(&growth_, 2 * tracks_ * SHIFTS))
+		!task_.take(&channels, plan.channel_count) || !task_.take(&rates_, 2 * tracks_ * SHIFTS))
 		return false;
 	for (size_t shift = 0; shift < SHIFTS; ++shift)
 	{
@@ -188,52 +187,14 @@ bool ShiftSearch::measure_rates()
 				const double before = own.total();
 				for (int32_t b = 0; b < group.made.shape.blocks; ++b)
 					symbols.block(int32_t(t), b);
-				row(&rates_, 1, t)[shift] += own.total() - before;
+				rates_of(1, t)[shift] += own.total() - before;
 			}
-			if (shift && !add_refinement(&group, shift, &from))
-				return false;
 			if (task_.poll())
 				return false;
 		}
 		for (size_t t = 0; t < tracks_; ++t)
 			for (int32_t c = 0; c < plan.tracks[t].channels; ++c)
-				row(&rates_, 0, t)[shift] += channels[size_t(plan.tracks[t].first_channel + c)];
-		for (size_t t = 0; t < tracks_; ++t)
-		{
-			row(&growth_, 0, t)[shift] +=
-				double(shift * (sample_count_ + 1) * size_t(plan.tracks[t].channels));
-			for (size_t kind = 0; kind < 2; ++kind)
-				row(&growth_, kind, t)[shift] += row(&rates_, kind, t)[shift] - row(&rates_, kind, t)[0];
-		}
-	}
-	return true;
-}
-
-// Adds to growth_ the bits that refine a group's inner keys and coefficients from a shift to full precision,
-// in one layer. `from`: (tracks) zeros.
-bool ShiftSearch::add_refinement(SplitGroup* group, size_t shift, Buffer<uint8_t>* from)
-{
-	const Plan& plan = own_.head()->plan;
-	BitCounter counter;
-	group->goal.shape = group->made.shape;
-	shift_values(plan, *group->whole, nullptr, group->goal.rows.values);
-	still_steps(plan, *group->whole, group->goal.rows.values, group->goal.rows.steps);
-	Refinement<BitCounter> refinement(counter, plan, group->made.shape, group->made.rows, nullptr);
-	for (size_t t = 0; t < tracks_; ++t)
-	{
-		double before = counter.total();
-		(*from)[t] = uint8_t(shift);
-		bool good = InnerKeys<BitCounter>(counter, plan, group->made.found)
-						.layer(from->data(), nullptr, group->made.splits, group->made.keys,
-							   group->made.residuals, group->whole->residuals);
-		row(&growth_, 0, t)[shift] += counter.total() - before;
-		before = counter.total();
-		good =
-			good && refinement.layer(from->data(), tracks_, group->goal.rows.steps, group->goal.rows.values);
-		(*from)[t] = 0;
-		if (!good)
-			return task_.stop(MOCPACK_CORRUPT);
-		row(&growth_, 1, t)[shift] += counter.total() - before;
+				rates_of(0, t)[shift] += channels[size_t(plan.tracks[t].first_channel + c)];
 	}
 	return true;
 }
@@ -301,11 +262,10 @@ void ShiftSearch::set_shift(size_t i, size_t to, uint8_t* shifts)
 	shifts[i] = uint8_t(to);
 }
 
-// Returns the bits of a shift, and with a weight those that it adds to the whole file. In the first layer,
-// the bits of a shift in the head depend on those before and after it.
+// Returns the bits of a shift. In the first layer, those in the head depend on the shifts before and after
+// it.
 double ShiftSearch::cost_of(size_t i, size_t shift, bool first_layer, const uint8_t* shifts) const
 {
-	const double weight = task_.constants.layer_growth_weight;
 	const size_t row = i / tracks_ * tracks_;
 	double head = 0;
 	if (first_layer)
@@ -314,7 +274,7 @@ double ShiftSearch::cost_of(size_t i, size_t shift, bool first_layer, const uint
 		if (i + 1 < row + tracks_)
 			head += head_[shift][shifts[i + 1]];
 	}
-	return rates_[i * SHIFTS + shift] + head + weight * (growth_[i * SHIFTS + shift] + head);
+	return rates_[i * SHIFTS + shift] + head;
 }
 
 // Gives each track in turn the shift of least error + price · bits. Returns the bits of all.

@@ -1,7 +1,7 @@
 /* Chooses the shifts of one layer by rate and distortion.
  *
- * Both are measured on groups from the middle of the clip. The rate is the bits of each track at each shift,
- * and the bits that a shift adds to the whole file. The distortion is how far the shift of one track alone
+ * Both are measured on groups from the middle of the clip. The rate is the bits of each track at each shift.
+ * The distortion is how far the shift of one track alone
  * displaces points. Displacements of tracks add up as vectors, so errors that cancel out are known to. */
 #pragma once
 #include "keysine/encode/layer_writer.h"
@@ -32,10 +32,10 @@ class ShiftSearch
 	bool best_shifts(double goal, const uint8_t* before, uint8_t* shifts);
 
   private:
-	// Returns the row of a track in rates or growth. kind: 0 for keys, 1 for coefficients.
-	double* row(Buffer<double>* table, size_t kind, size_t t)
+	// Returns the bits of a track by shift. kind: 0 for keys, 1 for coefficients.
+	double* rates_of(size_t kind, size_t t)
 	{
-		return table->data() + (kind * tracks_ + t) * SHIFTS;
+		return rates_.data() + (kind * tracks_ + t) * SHIFTS;
 	}
 	float* change_of(size_t i, size_t shift)
 	{
@@ -44,7 +44,6 @@ class ShiftSearch
 	void find_sample();
 	bool measure_rates();
 	void measure_head();
-	bool add_refinement(SplitGroup* group, size_t shift, Buffer<uint8_t>* from);
 	bool measure_distortions();
 	bool displacements(const uint8_t* shifts, float* rows);
 	// Returns the sum of errors of the sample if a track has another shift than now.
@@ -59,7 +58,6 @@ class ShiftSearch
 	size_t tracks_ = 0, sample_first_ = 0, sample_count_ = 0;
 	size_t stride_ = 1, points_ = 0; // distance between sampled frames; number of sampled joint positions
 	Buffer<double> rates_;			 // (2, tracks, shifts) bits, of keys and of coefficients
-	Buffer<double> growth_;			 // (2, tracks, shifts) bits that several layers need in addition to one
 	double head_[SHIFTS][SHIFTS];	 // bits of a first layer's shift after that of the previous track
 	Buffer<float> least_;			 // (4, points) displacements without shifts
 	Buffer<float> now_;				 // (4, points) displacements with the shifts so far
