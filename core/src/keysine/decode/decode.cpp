@@ -73,11 +73,8 @@ void store_track(const Plan& plan, const Track& track, const double* values, int
 	if (column < 0)
 		return;
 	for (int32_t t = 0; t < count; ++t)
-	{
-		store(out.turn(size_t(t), column), turns[t]);
-		if (track.shares_reference)
-			make_local(plan, track, above[t], out.turn(size_t(t), column));
-	}
+		store(out.turn(size_t(t), column),
+			  track.shares_reference ? local_rotation(plan, track, above[t], turns[t]) : turns[t]);
 }
 
 // Frames of a group, counted from its first key pose.

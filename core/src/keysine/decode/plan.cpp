@@ -501,17 +501,12 @@ double* lay_out(Plan* plan, size_t joints, Arena* arena, int32_t** tracks)
 
 } // namespace
 
-void make_local(const Plan& plan, const Track& track, const Quat& above, double* turn)
+Quat local_rotation(const Plan& plan, const Track& track, Quat above, Quat turn)
 {
 	const int32_t parent = plan.skeleton->parents[track.joint];
-	double back[4];
-	copy(&above.x, 4, back);
 	if (!turns(plan.table + PLAN_COLUMNS * parent))
-		multiply(back, plan.carried_rotation + 4 * parent, back);
-	back[3] = -back[3];
-	multiply(back, turn, turn);
-	for (int i = 0; i < 4; ++i)
-		turn[i] = -turn[i];
+		above = multiply(above, load_quat(plan.carried_rotation + 4 * parent));
+	return multiply(conjugate(above), turn);
 }
 
 size_t plan_size(size_t joints)

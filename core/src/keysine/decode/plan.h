@@ -226,8 +226,9 @@ inline bool check_range(mocpack_Fault* fault, const char* field, double value, d
 	return check_range(fault, nullptr, 0, field, value, low, high);
 }
 
-// Makes the rotation of a track that shares its reference local, given that of the track above.
-void make_local(const Plan& plan, const Track& track, const Quat& above, double* turn);
+// Returns the local rotation of a track that shares its reference, given its own rotation and that of the
+// track above, relative to the reference.
+Quat local_rotation(const Plan& plan, const Track& track, Quat above, Quat turn);
 
 // Returns the bytes of a plan's arrays.
 size_t plan_size(size_t joints);
