@@ -168,7 +168,7 @@ def _advice(clip: AnyClip, spec: str) -> str:
 
 
 def _warn_unit(clip: AnyClip, unit: str | None) -> str | None:
-    """Return a warning if the given unit is probably wrong, because it makes a giant or a dwarf."""
+    """Return a warning if the given unit is probably wrong, because no body has this size."""
     size = body_size(clip)
     low, high = PLAUSIBLE_BODY_M
     if unit is None or size == 0 or low <= size <= high:

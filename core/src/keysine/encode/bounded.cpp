@@ -46,9 +46,9 @@ bool BoundedEncoder::run(Encoding* best)
 							  bound, &predictors)))
 			return false;
 		encode_transform(&predictors, USUAL_STRICTNESS, int(c_.max_encodes), best);
-		if (!best->found() && (predictors.count || statistics_.refers_to_others()))
+		if (!best->found() && (predictors.count || statistics_.shares_references()))
 		{
-			statistics_.refer_to_parents();
+			statistics_.forbid_sharing();
 			encode_transform(nullptr, USUAL_STRICTNESS, int(c_.max_encodes), best);
 		}
 	}

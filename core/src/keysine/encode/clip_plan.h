@@ -67,12 +67,12 @@ class ClipStatistics
 	};
 
 	// Returns whether rotations of the last plan share references.
-	bool refers_to_others() const
+	bool shares_references() const
 	{
 		return relative_.size() > 0;
 	}
 	// Makes later plans without shared references.
-	void refer_to_parents()
+	void forbid_sharing()
 	{
 		may_share_ = false;
 	}
@@ -81,7 +81,7 @@ class ClipStatistics
 	void measure_spreads(const EncodeTask& task);
 	void measure_means(const EncodeTask& task);
 	bool choose_references(EncodeTask* task, double fine, int32_t* table);
-	bool refer(EncodeTask* task, const int32_t* table);
+	bool measure_references(EncodeTask* task, const int32_t* table);
 	const double* rotations(const EncodeTask& task) const;
 	void measure_places(const EncodeTask& task);
 	bool measure_hinges(EncodeTask* task);

@@ -17,7 +17,7 @@ bool ClipStatistics::choose_references(EncodeTask* task, double fine, int32_t* t
 	const bool bounds_angles = task->joint_bounds.least_angle(task->target.max_angle) > 0;
 	if (!may_share_ || task->target.layers == 1 || task->is_hinged() || bounds_angles ||
 		task->target.effort == MOCPACK_KEYSINE_FAST)
-		return refer(task, table);
+		return measure_references(task, table);
 	Plan plan = {};
 	Buffer<uint8_t> memory;
 	plan.skeleton = &task->skeleton, plan.table = table, plan.unit = 1.0, plan.fine = fine;
@@ -47,11 +47,11 @@ bool ClipStatistics::choose_references(EncodeTask* task, double fine, int32_t* t
 		table[PLAN_COLUMNS * size_t(track.joint) + SHARES_REFERENCE] =
 			above.parent < 0 ? !turns_far : carries;
 	}
-	return refer(task, table);
+	return measure_references(task, table);
 }
 
 // Measures the means relative to the references of a plan's table (J, 15), if they have changed.
-bool ClipStatistics::refer(EncodeTask* task, const int32_t* table)
+bool ClipStatistics::measure_references(EncodeTask* task, const int32_t* table)
 {
 	const mocpack_Skeleton& s = task->skeleton;
 	const size_t joints = s.joint_count;
