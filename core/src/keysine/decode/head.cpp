@@ -17,8 +17,6 @@ namespace
 
 const uint32_t MAX_NUMBER = 0x7fffffff; // products fit 64 bits, and numbers a 32-bit size_t
 const size_t MAX_LAYERS = MOCPACK_KEYSINE_MAX_LAYERS;
-// bits of the mode; 4 has two meanings
-const uint32_t GRID_MODE = 1, FIRST_FRAME_MODE = 2, THOROUGH_MODE = 4, SHARED_MODE = 4, FOOT_LOCK_MODE = 8;
 
 // Reads the size of the head, including this number and the checksum; 0 if truncated or too large.
 size_t read_size(const uint8_t* src, size_t src_size, size_t* bytes)

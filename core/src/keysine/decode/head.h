@@ -46,6 +46,9 @@ namespace mocpack
 namespace keysine
 {
 
+// Bits of a payload's mode. 4 has one meaning for grids and another for transforms.
+const uint32_t GRID_MODE = 1, FIRST_FRAME_MODE = 2, THOROUGH_MODE = 4, SHARED_MODE = 4, FOOT_LOCK_MODE = 8;
+
 // The symbols of one group, in the caller's scratch memory.
 struct GroupSymbols
 {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "coding/crc16.h"
+#include "keysine/decode/head.h"
 #include "keysine/decode/parts.h"
 #include "keysine/encode/written_payload.h"
 
@@ -15,8 +16,6 @@ namespace keysine
 
 namespace
 {
-
-const uint32_t GRID_MODE = 1, FIRST_FRAME_ALONE_MODE = 2, THOROUGH_MODE = 4, SHARED_MODE = 4;
 
 // Writes a varint and returns its size in bytes.
 size_t put_varint(size_t value, uint8_t* dst)
@@ -77,7 +76,7 @@ bool write_payload(EncodeTask* task, const Draft& draft, const Bytes* parts, siz
 	const PartOrder order = {draft.groups.count, per_segment, draft.segment_count, layers.count, streamed};
 	const size_t part_count = size_t(order.count());
 	mocpack_KeysineFields fields = {(draft.is_grid ? GRID_MODE : 0) |
-										(draft.groups.first_frame_alone ? FIRST_FRAME_ALONE_MODE : 0) |
+										(draft.groups.first_frame_alone ? FIRST_FRAME_MODE : 0) |
 										(draft.is_grid && draft.is_thorough ? THOROUGH_MODE : 0) |
 										(shares_references(draft) ? SHARED_MODE : 0),
 									uint32_t(layers.count),
