@@ -5,16 +5,16 @@
 
 where PART is sizes, shares, soma, windows, opened, stream or readers; all seven without one.
 
-`make stores` and `make test-s3` make the two environments. Packs the clips of `cmu` and `cmu-train`
-of the folder that MOCPACK_DATA names (119 clips at 120 frames per second; without it those of `cmu`
-that come with the repository) within 1 mm and 5 mm, by --effort, into build/corpus, once. Peers
-hold the same motion as float32: rows of 4 numbers a joint and 3 of the root. Windows are 2 s; rates
-are windows/s, by the clock and by processor time, one process, stores taking turns in short
-rounds; a store's figure is that of its median round, so that a busy machine is the same to all.
-Clips stay open, with their heads and the key poses they decoded last; no frame is kept, but where a
-row says so. "again" opens the clip for every window. `opened` reads 240 frames of a clip that is
-opened for them, as float64 arrays, against `numpy.load` of the whole clip's compressed .npz.
-"""
+`make test-stores` and `make test-s3` make the two environments. Packs the clips of `cmu` and
+`cmu-train` of the folder that MOCPACK_DATA names (119 clips at 120 frames per second; without it
+those of `cmu` that come with the repository) within 1 mm and 5 mm, by --effort, into build/corpus,
+once. Peers hold the same motion as float32: rows of 4 numbers a joint and 3 of the root. Windows
+are 2 s; rates are windows/s, by the clock and by processor time, one process, stores taking turns
+in short rounds; a store's figure is that of its median round, so that a busy machine is the same to
+all. Clips stay open, with their heads and the key poses they decoded last; no frame is kept, but
+where a row says so. "again" opens the clip for every window. `opened` reads 240 frames of a clip
+that is opened for them, as float64 arrays, against `numpy.load` of the whole clip's compressed
+.npz."""
 
 from __future__ import annotations
 

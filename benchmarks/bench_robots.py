@@ -16,7 +16,7 @@ clip; with `--other`, also those of another version, in turns. `amc` packs the c
 (62 degrees of freedom) with the hinges of their skeletons and without, and by another version of
 mocpack, whose `src` folder with its built core `--other` names. `mujoco` compares exported tracking
 files with MuJoCo's kinematics. `windows` reads random 2-s windows of positions, one process,
-against LeRobotDataset on the same clips (`make lerobot` installs it in an environment of its own).
+against LeRobotDataset on the same clips (`make test-lerobot` installs it in another environment).
 """
 
 from __future__ import annotations
@@ -296,7 +296,7 @@ def windows(clips: dict[str, mocpack.Clip], effort: str) -> None:
                 f"  mocpack within {BOUND}   {ours:8.0f} windows/s{size / 1e6:8.2f} MB", flush=True
             )
             if not LEROBOT.exists():
-                print("  LeRobotDataset is not installed: make lerobot")
+                print("  LeRobotDataset is not installed: make test-lerobot")
                 return
             peer = their_windows(folder)
             rate = f"{peer['rate']:8.0f} windows/s{peer['MB']:8.2f} MB"

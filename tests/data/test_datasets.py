@@ -1,4 +1,4 @@
-"""Files of training datasets, compared with the numbers in them; `make test-datasets`."""
+"""Files of training datasets, compared with the numbers in them; `make test-data` runs them."""
 
 import numpy as np
 import pytest
