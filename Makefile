@@ -76,6 +76,7 @@ test: .venv/.build-tools  ## run all tests, including the core's own tests under
 	@$(MAKE) -s -j 4 test-python NICE="nice -n 19" test-core
 
 test-python: $(READY) library amalgamation js-if-possible build/wheelhouse/.ready
+	@$(BIN)/python tests/support/programs.py
 	@if $(MAKE) -s js-tools >/dev/null; then $(MAKE) -s build/wheels/.ready; fi
 	@echo "==> running the tests"
 	@$(TESTS) $(IN_PARALLEL) --durations 20

@@ -16,6 +16,7 @@ from in_node import find_package
 
 from child_processes import end_children
 from mocpack.testing.contract import FIX_CHECKSUMS
+from programs import describe_skips
 from reference.keysine import fix_checksums
 
 CHECKOUT = Path(__file__).parents[1]
@@ -27,6 +28,14 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 FIX_CHECKSUMS["keysine"] = fix_checksums
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter):
+    """End with one line about all skipped tests."""
+    skipped = terminalreporter.stats.get("skipped", ())
+    if line := describe_skips(report.longrepr[2] for report in skipped):
+        terminalreporter.write_line(line)
 
 
 @pytest.fixture(autouse=True)

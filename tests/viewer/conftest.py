@@ -55,8 +55,8 @@ def chromium(request):
     """
     try:
         path = find_chromium()
-    except UsageError as error:
-        pytest.skip(str(error))
+    except UsageError:
+        pytest.skip("Chromium is not installed")
     if not (built.FOLDER / built.INDEX).is_file():
         pytest.skip("the viewer's page is not built (make viewer; it needs node)")
     api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")

@@ -23,8 +23,8 @@ def chromium():
     api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
     try:
         path = find_chromium()
-    except UsageError as error:
-        pytest.skip(str(error))
+    except UsageError:
+        pytest.skip("Chromium is not installed")
     flags = [flag for flag in FLAGS if "pipe" not in flag] + ["--no-sandbox"]
     with api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=flags)

@@ -1,9 +1,11 @@
 """A real browser for the pages that the bench makes."""
 
-import shutil
 import subprocess
 
 import pytest
+
+from mocpack.errors import UsageError
+from mocpack.viewing.browser import find_chromium
 
 FLAGS = (
     "--headless",
@@ -20,8 +22,9 @@ FLAGS = (
 @pytest.fixture
 def browse(tmp_path):
     """Open a page in Chromium with additional flags; return its output."""
-    program = shutil.which("chromium") or shutil.which("chromium-browser")
-    if program is None:
+    try:
+        program = find_chromium()
+    except UsageError:
         pytest.skip("Chromium is not installed")
 
     def open_page(path, *flags):
