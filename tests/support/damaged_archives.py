@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from mocpack.arrays import I64
 from mocpack.coding.fields import deflate, inflate
 from mocpack.container.archive_index import (
     COLUMNS,
@@ -75,9 +76,14 @@ def _with_footer(data: bytes, start: int, version: int = 1) -> bytes:
 
 def with_kind(data: bytes, clip: int, kind: int) -> bytes:
     """Return an archive in which one clip is of another kind."""
-    trailer = read_trailer(BytesSource(data))
-    columns = trailer.index.columns.copy()
+    columns = read_trailer(BytesSource(data)).index.columns.copy()
     columns[clip, COLUMNS.index("kind")] = kind
+    return with_columns(data, columns)
+
+
+def with_columns(data: bytes, columns: I64) -> bytes:
+    """Return an archive with other columns in its index."""
+    trailer = read_trailer(BytesSource(data))
     index = pack_index(replace(trailer.index, columns=columns))
     return with_index(data, trailer.start, inflate(index, MOST, what="index"))
 

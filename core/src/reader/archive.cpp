@@ -1,7 +1,6 @@
 // Archives: reads the trailer, and assembles the files of clips.
 #include "reader/archive.h"
 
-#include <cmath>
 #include <cstring>
 #include <new>
 
@@ -250,8 +249,7 @@ struct Opening
 			(entry.offset | entry.stored_size | *end | entry.frame_count | entry.kind) <= MAX_FIELD;
 		if (!fits || base > archive->base_count || entry.shard > archive->shard_count ||
 			entry.base_offset > entry.stored_size || front > entry.stored_size || front > in->left() ||
-			!entry.frame_count || !(entry.frame_time > 0) || !std::isfinite(entry.frame_time) ||
-			(!entry.shard && *end > archive->trailer))
+			!entry.frame_count || !is_frame_time(entry.frame_time) || (!entry.shard && *end > archive->trailer))
 			return false;
 		clip->front = {in->raw(front), size_t(front)};
 		clip->base = base ? archive->bases[base - 1] : Span{nullptr, 0};

@@ -6,6 +6,12 @@
 namespace mocpack
 {
 
+// Returns whether a clip can have this time between frames, in seconds.
+inline bool is_frame_time(double seconds)
+{
+	return seconds >= 1e-6 && seconds <= 1e6;
+}
+
 // Inflates the rest of `in`, to at most `most` bytes. The caller must free the result. Returns null and sets
 // the error on failure.
 uint8_t* inflate_fields(Fields* in, uint64_t most, Memory* memory, size_t* size,

@@ -162,7 +162,7 @@ bool read_head(const Chunks& chunks, mocpack_Motion* motion, mocpack_Text* neede
 	in.check(!kind || chunks.mesh.found, ": a vertex animation needs a MESH chunk");
 	motion->is_vertices = kind != 0;
 	in.check(info.frame_count >= 1, ": frame count must be at least 1");
-	in.check(info.frame_time >= 1e-6 && info.frame_time <= 1e6, ": frame time must be 1e-6 to 1e6 seconds");
+	in.check(is_frame_time(info.frame_time), ": frame time must be 1e-6 to 1e6 seconds");
 	if (!in.good())
 		return false;
 	if (!copy_text(codec, codec_size, &info.codec, &motion->memory) ||

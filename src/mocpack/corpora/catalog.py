@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from mocpack.clip import ClipHeader
-from mocpack.container import Index, base_id, to_stored_clip
-from mocpack.errors import CorruptionError, UsageError
+from mocpack.container import DEFAULT_LIMIT, Index, base_id, to_stored_clip
+from mocpack.corpora.parquet import read_parquet
+from mocpack.errors import CorruptionError, UsageError, name_errors
 from mocpack.motion import Motion
 from mocpack.optional_packages import require
 from mocpack.units import to_millimeters
@@ -36,6 +37,9 @@ COLUMN_TYPES = {
 }
 # what readers assumed, from the metadata; only in catalogs of clips that have it
 NOTE_COLUMNS = ("bones", "unit_guessed")
+
+# as pyarrow.types names them
+JSON_TYPES = ("string", "large_string", "integer", "floating", "boolean", "null")
 
 INDEX_COLUMNS = ("frames", "fps", "bytes")  # in the archive's index, so the Parquet has no copy
 
@@ -189,17 +193,27 @@ def _columns_before(name: str) -> list[str]:
     return names[: names.index(name)]
 
 
-def read_table(data: bytes) -> Any:
-    """Parse the Parquet bytes of a catalog."""
+def read_table(data: bytes, rows: int | None = None, limit: int | None = DEFAULT_LIMIT) -> Any:
+    """Parse the Parquet bytes of a catalog; it must have `rows` rows, if that is known.
+
+    `limit` is the memory in bytes that the table may take, None for no limit.
+    """
     pa = import_arrow()
     try:
-        # no threads: a process that exits while pyarrow's threads run is aborted
-        table = import_parquet().ParquetFile(pa.BufferReader(data)).read(use_threads=False)
-    except (pa.ArrowException, OSError) as error:
+        with name_errors("catalog"):
+            table = read_parquet(data, rows, limit).replace_schema_metadata(None)
+        table.validate(full=True)  # texts that are not UTF-8
+        names = table.column_names
+        if CLIP_COLUMN in names:
+            table.column(CLIP_COLUMN).cast(pa.string())
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise CorruptionError(f"catalog: {error}") from error
-    if CLIP_COLUMN not in table.column_names:
+    if CLIP_COLUMN not in names:
         raise CorruptionError(f"catalog: column {CLIP_COLUMN!r} is missing")
-    return table
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise CorruptionError(f"catalog: two columns are named {twice!r}")
+    return table.drop_columns([name for name in INDEX_COLUMNS if name in names])
 
 
 def filter_rows(table: Any, where: str | None) -> Any:
@@ -221,6 +235,26 @@ def filter_rows(table: Any, where: str | None) -> Any:
     finally:
         connection.close()
     return table.take(import_arrow().array(np.asarray(kept, np.int64)))
+
+
+def to_rows(table: Any) -> list[Row]:
+    """Return rows of values that JSON can hold; others become text, such as a day or bytes."""
+    columns = [_to_values(column) for column in table.columns]
+    return [dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _to_values(column: Any) -> list[Any]:
+    pa = import_arrow()
+    kind, types = column.type, require("pyarrow.types", extra="corpus", purpose=PURPOSE)
+    while types.is_list(kind) or types.is_large_list(kind) or types.is_dictionary(kind):
+        kind = kind.value_type
+    if any(getattr(types, f"is_{name}")(kind) for name in JSON_TYPES):
+        values: list[Any] = column.to_pylist()
+        return values
+    try:
+        return list(column.cast(pa.string()).to_pylist())
+    except (pa.ArrowException, UnicodeDecodeError):
+        return [f"<{column.type}>" if valid else None for valid in column.is_valid().to_pylist()]
 
 
 def check_clips(table: Any, names: Sequence[str]) -> None:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 MAX_OPEN_CLIPS = 2048  # keeps headers and skeletons in memory
 MAX_NEW_CLIPS = 4  # open for windows for the first time; later they are closed
 MAX_WHOLE_CLIP_BYTES = 1 << 16  # clips up to this size are read by one request
+MIN_CATALOG_BYTES = 1 << 24  # reading a catalog may always use this much memory
 DEFAULT_CACHE_SIZE = "256MB"
 Opened = TypeVar("Opened")
 
@@ -64,7 +65,7 @@ def open_corpus(
     in_memory : bool
         Whether to read the whole archive into memory now.
     memory_limit : str or int, optional
-        Memory that decoding one clip may use, as for `mocpack.open`.
+        Memory that decoding one clip may use, as for `mocpack.open`. The catalog may use it too.
     storage_options : mapping, optional
         Arguments of the fsspec file system, such as endpoint and profile. The file system finds
         credentials itself.
@@ -153,7 +154,10 @@ class Corpus:
                 raise UsageError(
                     f"{self._files.name} is a shard without a catalog; open the main archive"
                 )
-            table = catalog.read_table(self._table_bytes)
+            with name_errors(self._files.name):
+                limit = self._limit.max_bytes
+                limit = None if limit is None else max(limit, MIN_CATALOG_BYTES)
+                table = catalog.read_table(self._table_bytes, len(self), limit)
             catalog.check_clips(table, self.names)
             self._table = catalog.add_index_columns(table, self.index)
         return self._table

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import mocpack
-from damaged_archives import damaged_indexes, with_kind
+from damaged_archives import damaged_indexes, with_columns, with_kind
 from mocpack.container import (
     ARCHIVE_MAGIC,
     FOOTER_BYTES,
@@ -21,7 +21,7 @@ from mocpack.container import (
     read_trailer,
     to_stored_clip,
 )
-from mocpack.container.archive_index import pack_index
+from mocpack.container.archive_index import COLUMNS, pack_index
 from mocpack.container.chunks import pack_chunk
 from mocpack.corpora import append, merge, open_corpus, pack, reading, repair, verify
 from mocpack.corpora.packing import PackOptions
@@ -402,6 +402,19 @@ def test_an_index_that_names_files_elsewhere_is_refused():
     for name in ("../secret", "/etc/passwd", "a\\b", "", ".hidden", "c:x"):
         with pytest.raises(CorruptionError, match=naming(f"'{name}' index")):
             read_index(pack_index(Index(((name, 10),))))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("seconds", [5e-324, 1e-300, 9e-7, 2e6, 1e308, np.inf, np.nan, 0.0, -1.0])
+def test_an_index_with_a_frame_time_that_no_clip_has_is_refused(archive, tmp_path, seconds):
+    data = archive.read_bytes()
+    trailer = read_trailer(open_source(data))
+    columns = trailer.index.columns.copy()
+    columns[1, COLUMNS.index("frame_time")] = np.float64(seconds).view(np.int64)
+    out = tmp_path / "made.mocps"
+    out.write_bytes(with_columns(data, columns))
+    with pytest.raises(CorruptionError, match=naming("b index")):
+        open_corpus(out)
 
 
 def test_an_index_cannot_inflate_without_end():

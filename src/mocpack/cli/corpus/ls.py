@@ -28,7 +28,7 @@ def run(
     """List the clips of an archive, or those that match a condition."""
     with open_corpus(archive) as found:
         table = catalog.filter_rows(found.table, where)
-    rows = table.to_pylist()
+    rows = catalog.to_rows(table)
     if as_json:
         print_json(rows)
         return 0
