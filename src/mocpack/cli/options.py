@@ -205,6 +205,6 @@ Where = Annotated[
     str | None,
     typer.Option(
         "--where",
-        help="Select clips by an SQL condition, like \"subject = 's3' and seconds > 5\".",
+        help="Select clips by an SQL expression, like \"subject = 's3' and seconds > 5\".",
     ),
 ]

@@ -223,11 +223,16 @@ def filter_rows(table: Any, where: str | None) -> Any:
     duckdb = require("duckdb", extra="corpus", purpose="selecting clips by a condition")
     connection = duckdb.connect(config={"enable_external_access": "false"})
     try:
-        number = import_arrow().array(np.arange(table.num_rows))
-        connection.register("catalogue", table.append_column("row number", number))
-        # the parentheses reject anything but a single condition
-        query = f'SELECT "row number" FROM catalogue WHERE ({where}\n) ORDER BY "row number"'
-        kept = connection.sql(query).fetchnumpy()["row number"]
+        rows = import_arrow().array(np.arange(table.num_rows))
+        number = "_" * (1 + max(map(len, table.column_names)))  # no column has this name
+        connection.register("catalogue", table.append_column(number, rows))
+        query = f"SELECT {number} FROM catalogue WHERE ({where}\n) ORDER BY {number}"
+        # Text that is valid with and without the parentheses closes only its own, so the query
+        # has it as one expression.
+        for text in (f"SELECT 1 WHERE {where}", query):
+            if len(connection.extract_statements(text)) != 1:
+                raise UsageError(f"condition {where!r} must be one SQL expression")
+        kept = connection.sql(query).fetchnumpy()[number]
     except duckdb.Error as error:
         first, columns = str(error).splitlines()[0], ", ".join(table.column_names)
         sentence = f"condition {where!r} is not valid SQL for the columns {columns}: {first}"

@@ -11,7 +11,7 @@ import mocpack
 from mocpack.container import ArchiveWriter, read_stored_clips, read_trailer
 from mocpack.corpora import catalog, open_corpus, pack
 from mocpack.corpora.packing import PackOptions
-from mocpack.errors import CorruptionError, FormatError, MemoryLimitError
+from mocpack.errors import CorruptionError, FormatError, MemoryLimitError, UsageError
 from mocpack.source import BytesSource
 from mocpack.testing import walk
 from naming import naming
@@ -227,3 +227,41 @@ def test_values_that_json_cannot_hold_become_text():
     rows = catalog.to_rows(made)
     assert rows[1] == {"day": "1970-01-01", "zone": None, "raw": "<binary>", "number": None}
     assert all(isinstance(rows[0][name], str) for name in ("day", "zone", "raw"))
+
+
+STATEMENTS = [
+    "1=1); SELECT 1; SELECT (1=1",
+    "1=1) UNION SELECT 0 FROM catalogue WHERE (1=1",
+    "1=1) ORDER BY (clip",
+    "1=1 LIMIT 1",
+    "1=1; SELECT 1",
+    "1=1 -- ) UNION",
+    "1=1 /*",
+    "SELECT true",
+    "",
+    "clip) IS NOT NULL OR (true",
+]
+
+
+@pytest.mark.parametrize("where", STATEMENTS)
+def test_a_condition_is_one_expression(where):
+    pytest.importorskip("duckdb")
+    table = pa.table({"clip": ["a", "b"]})
+    if where == "1=1 -- ) UNION":  # a comment is no statement
+        assert catalog.filter_rows(table, where).num_rows == 2
+        return
+    with pytest.raises(UsageError, match="condition"):
+        catalog.filter_rows(table, where)
+
+
+def test_a_condition_may_use_everything_that_an_expression_has():
+    pytest.importorskip("duckdb")
+    table = pa.table({"clip": ["a", "b)", "c"], "Row Number": [5, 6, 7], "takes": [[1], [2], None]})
+    for where, kept in [
+        ("clip = 'b)' -- the second", ["b)"]),
+        ("list_contains(takes, 1) OR clip IN (SELECT max(clip) FROM catalogue)", ["a", "c"]),
+        ('"Row Number" > 5\n', ["b)", "c"]),
+        ("takes IS NULL", ["c"]),
+        ("NULL", []),
+    ]:
+        assert catalog.filter_rows(table, where)["clip"].to_pylist() == kept
