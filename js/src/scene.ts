@@ -160,6 +160,8 @@ async function checkChunk(bytes: ByteSource, { tag, body, size, sum }: ChunkHead
       "truncated",
       `chunk ${quoted(tag)}: expected ${size} bytes, got ${bytes.size - body}`,
     );
+  if (!/^[A-Za-z]\p{ASCII}{3}$/u.test(tag))
+    throw corrupt(`chunk tag ${quoted(tag)} must be ASCII and start with a letter`);
   if (tag !== "CLIP" && !/^[a-z]/.test(tag))
     throw new MocpackError(
       "unsupported",

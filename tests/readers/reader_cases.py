@@ -29,6 +29,7 @@ from takes import asf_clip, markers, take
 GOLDEN = Path(__file__).parents[1] / "golden"
 CLIP = walk(0.5)
 FILE = mocpack.encode(CLIP, "keysine:max_error=1mm,effort=fast")
+PLAY = (b"play", b"\1")  # the clip loops
 
 
 @dataclass(frozen=True)
@@ -236,6 +237,9 @@ def scene_cases(body):
     good = (b"CLIP", body)
     yield Case("a scene and a chunk to skip", built([good, (b"note", b"x")]))
     yield Case("a scene and a chunk not to skip", built([good, (b"GRIP", b"x")]), "unsupported")
+    for tag in (b"1234", b"n\xffte", b"GR\xc3P"):
+        yield Case(f"a scene and the tag {tag!r}", built([good, (tag, b"x")]), "corrupt")
+    yield Case("a scene and the tag n1-_", built([good, (b"n1-_", b"x")]))
     yield Case("a scene of version 2", built([good], version=2), "unsupported")
     yield Case("a scene of version 0", built([good], version=0), "corrupt")
     yield Case("two clips of one name", built([good, good]), "corrupt")
@@ -533,6 +537,12 @@ def new_cases():
     yield Case("a chunk to skip", built([*chunks(FILE)[:-1], (b"note", b"x"), chunks(FILE)[-1]]))
     needed = [*chunks(FILE)[:-1], (b"GRIP", b"x"), chunks(FILE)[-1]]
     yield Case("a chunk not to skip", built(needed), "unsupported")
+    for tag in (b"1234", b"[abc", b"\0abc", b"n\xffte", b"@BCD", b"{bcd"):
+        other = built([*chunks(FILE)[:-1], (tag, b"x"), chunks(FILE)[-1]])
+        yield Case(f"the tag {tag!r}", other, "corrupt")
+    yield Case("a tag that starts with a letter", built([(b"n1-_", b"x"), *chunks(FILE)]))
+    yield Case("chunks in another order", built([PLAY, *reversed(chunks(FILE))]))
+    yield Case("chunks after DATA", built([*chunks(FILE), PLAY, (b"note", b"x")]))
 
 
 def cut_cases():

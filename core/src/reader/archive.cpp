@@ -249,7 +249,8 @@ struct Opening
 			(entry.offset | entry.stored_size | *end | entry.frame_count | entry.kind) <= MAX_FIELD;
 		if (!fits || base > archive->base_count || entry.shard > archive->shard_count ||
 			entry.base_offset > entry.stored_size || front > entry.stored_size || front > in->left() ||
-			!entry.frame_count || !is_frame_time(entry.frame_time) || (!entry.shard && *end > archive->trailer))
+			!entry.frame_count || !is_frame_time(entry.frame_time) ||
+			(!entry.shard && *end > archive->trailer))
 			return false;
 		clip->front = {in->raw(front), size_t(front)};
 		clip->base = base ? archive->bases[base - 1] : Span{nullptr, 0};

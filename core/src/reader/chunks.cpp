@@ -105,10 +105,15 @@ bool check_first(const uint8_t* tag, const Chunk& before, uint64_t offset, mocpa
 
 bool is_optional(const uint8_t* tag, uint64_t offset, mocpack_Error* error)
 {
-	if (tag[0] >= 'a' && tag[0] <= 'z')
+	const uint8_t lower_case = 0x20, letter = tag[0] | lower_case, all = tag[0] | tag[1] | tag[2] | tag[3];
+	if (letter < 'a' || letter > 'z' || all >= 128)
+		ErrorMessage(error, MOCPACK_CORRUPT, offset).operator<<("chunk tag ").quote(tag, 4)
+			<< " must be ASCII and start with a letter";
+	else if (tag[0] & lower_case)
 		return true;
-	ErrorMessage(error, MOCPACK_UNSUPPORTED, offset).operator<<("the file contains chunk ").quote(tag, 4)
-		<< ", which needs a newer version of mocpack";
+	else
+		ErrorMessage(error, MOCPACK_UNSUPPORTED, offset).operator<<("the file contains chunk ").quote(tag, 4)
+			<< ", which needs a newer version of mocpack";
 	return false;
 }
 
@@ -203,12 +208,6 @@ struct Scan
 
 	bool load(const uint8_t* tag, Chunk* chunk)
 	{
-		for (int i = 0; i < 4; ++i)
-			if (tag[i] >= 128)
-			{
-				ErrorMessage(error, MOCPACK_CORRUPT, chunk->offset) << "a chunk tag is not ASCII";
-				return false;
-			}
 		return is_known(tag, chunk) || load_chunk(motion->bytes, tag, chunk, &motion->memory, error);
 	}
 

@@ -1,6 +1,7 @@
 """Archives restore every clip byte for byte, and damage affects only the damaged clips."""
 
 import io
+import itertools
 import subprocess
 import sys
 import zlib
@@ -124,6 +125,24 @@ def test_a_clip_of_an_unknown_kind_is_named_and_the_others_open(archive, tmp_pat
             with pytest.raises(UnsupportedVersionError, match=naming("'b' 7")):
                 use("b")
         assert [name for name, fault in verify(found) if fault] == ["b"]
+
+
+def test_a_clip_with_its_chunks_in_another_order_comes_out_byte_for_byte(takes, tmp_path):
+    data = mocpack.encode(mocpack.read(takes["a"]), max_error="5mm", effort="fast")
+    sizes = [size for _, size in mocpack._core.File(data).chunk_sizes()]
+    ends = np.cumsum([5, *sizes])
+    parts = [data[start:end] for start, end in itertools.pairwise(ends)]
+    orders = {"back": parts[::-1], "turned": [*parts[1:], parts[0]]}
+    paths = {name: tmp_path / f"{name}.mocp" for name in orders}
+    for name, order in orders.items():
+        paths[name].write_bytes(data[:5] + b"".join(order))
+    assert pack(paths, tmp_path / "all.mocps") == []
+    with open_corpus(tmp_path / "all.mocps") as found:
+        for name, path in paths.items():
+            assert found.read(name) == path.read_bytes()
+            np.testing.assert_array_equal(
+                found[name].clip().rotations, mocpack.decode(data).rotations
+            )
 
 
 def test_metadata_is_shared_from_its_second_occurrence_on(tmp_path):
