@@ -64,6 +64,7 @@ export class FileMotion implements Motion {
   }
 
   async sample(seconds: number): Promise<Frames> {
+    if (Number.isNaN(seconds)) throw new RangeError("expected a time in seconds, got NaN");
     const { startTime, times } = this.takeData;
     const { frame, fraction } = times
       ? locateAmong(seconds, times)

@@ -142,6 +142,12 @@ describe("frames", { skip: noFiles }, () => {
     assert.equal(motion.frameCount, 45);
   });
 
+  it("at a time that is no number are rejected", async () => {
+    const uneven = new URL("../../tests/golden/keysine/v1-take-times/file.mocp", import.meta.url);
+    for (const file of [read("walk.mocp"), uneven])
+      await assert.rejects((await open(file)).sample(NaN), RangeError);
+  });
+
   it("of a closed motion are rejected", async () => {
     const motion = await open(read("walk.mocp"));
     motion.close();

@@ -90,6 +90,13 @@ def test_the_shared_library_exports_what_the_header_declares_and_is_small():
     assert library.stat().st_size <= LARGEST
 
 
+def test_every_function_is_called_with_bad_arguments():
+    tested = (CHECKOUT / "core/tests/arguments_test.cpp").read_text()
+    header = (CHECKOUT / "core/include/mocpack/mocpack.h").read_text()
+    declared = set(re.findall(r"\b(mocpack_\w+)\(", header))
+    assert [name for name in sorted(declared) if f"{name}(" not in tested] == []
+
+
 def test_the_static_library_needs_no_cpp_runtime():
     library = installed("static") / "lib/libmocpack.a"
     wanted = {line.split()[-1] for line in run("nm", "-u", library).splitlines() if " U " in line}

@@ -16,7 +16,12 @@
 // Units are meters and seconds; quaternions are (x, y, z, w); space is right-handed with y up. Each joint
 // comes after its parent. The library has no exceptions, no globals and no threads. It allocates memory only
 // when a motion or a reader is opened, or while a track is read, with the caller's allocator. Any input bytes
-// are safe: calls return a status. docs/embedding.md is the guide; docs/format.md specifies the file format.
+// are safe: calls return a status.
+//
+// A pointer may be null only where its function says so. Null elsewhere, a time that is not a number and an
+// index out of range are MOCPACK_BAD_ARGUMENT, and nothing is written; functions without a status say what
+// they return then. Functions that open something set its pointer to null if they fail. docs/embedding.md is
+// the guide; docs/format.md specifies the file format.
 #ifndef MOCPACK_H
 #define MOCPACK_H
 
@@ -122,15 +127,15 @@ extern "C"
 	} mocpack_OpenOptions;
 #define MOCPACK_OPEN_OPTIONS {sizeof(mocpack_OpenOptions), NULL, 0, 0}
 
-	/* Opens a file in memory. The bytes are not copied and must outlive the motion. `options` may be null. A
-	 * scene with one clip opens that clip. A scene with several clips is MOCPACK_BAD_ARGUMENT: use
-	 * mocpack_scene_open. */
+	/* Opens a file in memory. The bytes are not copied and must outlive the motion; null is an empty file.
+	 * `options` may be null. A scene with one clip opens that clip. A scene with several clips is
+	 * MOCPACK_BAD_ARGUMENT: use mocpack_scene_open. */
 	MOCPACK_API mocpack_Status mocpack_open(const void* bytes, size_t size,
 											const mocpack_OpenOptions* options, mocpack_Motion** motion,
 											mocpack_Error* error);
 
 	/* Opens a file through a read callback. Opening reads every chunk except the motion data, each in one
-	 * piece. The source struct is copied. */
+	 * piece. The source struct is copied. `options` may be null. */
 	MOCPACK_API mocpack_Status mocpack_open_source(const mocpack_Source* source,
 												   const mocpack_OpenOptions* options,
 												   mocpack_Motion** motion, mocpack_Error* error);
@@ -271,25 +276,28 @@ extern "C"
 		const mocpack_JointBounds* joint_bounds; // (J) null: all joints have the bounds declared above
 	} mocpack_Info;
 
+	/* Returns everything known about a motion; null for null. */
 	MOCPACK_API const mocpack_Info* mocpack_info(const mocpack_Motion* motion);
 
-	/* Returns the frame of a key pose: the first frame of a group, or the last frame of the clip. */
+	/* Returns the frame of a key pose: the first frame of a group, or the last frame of the clip, also for a
+	 * key out of range. 0 if the motion is null. */
 	MOCPACK_API uint64_t mocpack_key_frame(const mocpack_Motion* motion, uint64_t key);
 
-	/* Writes valid (frames, J) for frames first … stop - 1: 1 if the joint was captured, else 0. */
+	/* Writes valid (frames, J) for frames first … stop - 1: 1 if the joint was captured, else 0.
+	 * `valid` may be null if there are no frames. */
 	MOCPACK_API mocpack_Status mocpack_valid_mask(const mocpack_Motion* motion, uint64_t first, uint64_t stop,
 												  uint8_t* valid, mocpack_Error* error);
 
 	/* Reads the samples of a track into values (count, width). The width is 1 for scalars, flags (0 or 1) and
 	 * labels (an index, see mocpack_track_labels), 3 for vectors, 4 for quaternions (x, y, z, w). times
-	 * (count) receives seconds on the motion's clock; may be null. Allocates memory during the call, within
-	 * the limit. */
+	 * (count) receives seconds on the motion's clock; may be null. `values` may be null if count is 0.
+	 * Allocates memory during the call, within the limit. */
 	MOCPACK_API mocpack_Status mocpack_track_values(const mocpack_Motion* motion, size_t track,
 													double* values, double* times, mocpack_Error* error);
 
-	/* Lists the distinct labels of a label track. Call it first with labels and text null to get their count
-	 * and the total bytes of their zero-terminated texts. Then call it again to fill labels (count), which
-	 * point into text (text_size). */
+	/* Lists the distinct labels of a label track. Call it first with both labels and text null to get their
+	 * count and the total bytes of their zero-terminated texts. Then call it again to fill labels (count),
+	 * which point into text (text_size). */
 	MOCPACK_API mocpack_Status mocpack_track_labels(const mocpack_Motion* motion, size_t track, size_t* count,
 													size_t* text_size, mocpack_Text* labels, char* text,
 													mocpack_Error* error);
@@ -301,11 +309,13 @@ extern "C"
 
 	/* Lists the byte ranges needed to decode frames first … stop - 1 with this many layers (0: all,
 	 * MOCPACK_KEYS_ONLY: none), in file order, with adjacent ranges merged. Use it to fetch data before
-	 * decoding. Writes at most `capacity` ranges and returns their total number. */
+	 * decoding. Writes at most `capacity` ranges, none if `ranges` is null, and returns their total number; 0
+	 * if the motion is null or the frames are none or outside. */
 	MOCPACK_API size_t mocpack_byte_ranges(const mocpack_Motion* motion, uint64_t first, uint64_t stop,
 										   uint32_t layers, mocpack_Range* ranges, size_t capacity);
 
-	/* Converts a time to a fractional frame index, clamped to 0 … frame_count - 1. */
+	/* Converts a time to a fractional frame index, clamped to 0 … frame_count - 1. NaN for a time that is
+	 * NaN, or if the motion is null. */
 	MOCPACK_API double mocpack_frame_at(const mocpack_Motion* motion, double seconds);
 
 	// ---- poses
@@ -351,7 +361,8 @@ extern "C"
 #define MOCPACK_READER_OPTIONS                                                                               \
 	{sizeof(mocpack_ReaderOptions), MOCPACK_FLOAT32, MOCPACK_LOCAL, 0, 0, NULL, 0, NULL, 0, NULL}
 
-	/* Returns the bytes a reader needs; 0 if the options are invalid or the size overflows. */
+	/* Returns the bytes a reader needs; 0 if the options are invalid, the size overflows or the motion is
+	 * null. `options` may be null. */
 	MOCPACK_API size_t mocpack_reader_size(const mocpack_Motion* motion,
 										   const mocpack_ReaderOptions* options);
 
@@ -399,22 +410,28 @@ extern "C"
 	}
 
 	/* One array of transforms (T, J, width). Each starts with the rotation; the translation starts at index
-	 * `translation_at`. Packed transforms have translation_at 4 and width 7. */
+	 * `translation_at`. Packed transforms have translation_at 4 and width 7. Null arrays are skipped. */
 	static inline mocpack_Poses mocpack_poses_interleaved_f32(float* transforms, size_t joints,
 															  size_t translation_at, size_t width)
 	{
-		mocpack_Poses poses = {
-			transforms, transforms + translation_at, {width * joints, width, 1}, {width * joints, width, 1},
-			NULL,		{width * joints, width, 1}};
+		mocpack_Poses poses = {transforms,
+							   transforms ? transforms + translation_at : NULL,
+							   {width * joints, width, 1},
+							   {width * joints, width, 1},
+							   NULL,
+							   {width * joints, width, 1}};
 		return poses;
 	}
 
 	static inline mocpack_Poses mocpack_poses_interleaved_f64(double* transforms, size_t joints,
 															  size_t translation_at, size_t width)
 	{
-		mocpack_Poses poses = {
-			transforms, transforms + translation_at, {width * joints, width, 1}, {width * joints, width, 1},
-			NULL,		{width * joints, width, 1}};
+		mocpack_Poses poses = {transforms,
+							   transforms ? transforms + translation_at : NULL,
+							   {width * joints, width, 1},
+							   {width * joints, width, 1},
+							   NULL,
+							   {width * joints, width, 1}};
 		return poses;
 	}
 
@@ -437,7 +454,8 @@ extern "C"
 	 * be local, float64 and of all joints, as mocpack_frames can write them. If a rotation is not possible
 	 * with the hinges, the closest angles are used. If the limits of a hinge are less than a full turn apart,
 	 * its angle is the one closest to their middle. Other angles start within half a turn of 0 and are
-	 * unwrapped from frame to frame. */
+	 * unwrapped from frame to frame. Rotations may be null if no hinge turns, translations if none slides.
+	 * Writes nothing if they or an argument are null otherwise. */
 	MOCPACK_API void mocpack_hinge_angles(const mocpack_Motion* motion, const mocpack_Poses* poses,
 										  size_t frames, double* angles);
 
@@ -447,24 +465,31 @@ extern "C"
 
 	/* Opens a scene from memory or through a read callback. A file with a single clip opens as a scene of one
 	 * clip with an empty name. The bytes, or the source's data, must outlive the scene and the motions of its
-	 * clips. Only allocator and memory limit of the options are used. */
+	 * clips. Null bytes are an empty file. `options` may be null; only its allocator and memory limit are
+	 * used. */
 	MOCPACK_API mocpack_Status mocpack_scene_open(const void* bytes, size_t size,
 												  const mocpack_OpenOptions* options, mocpack_Scene** scene,
 												  mocpack_Error* error);
 	MOCPACK_API mocpack_Status mocpack_scene_open_source(const mocpack_Source* source,
 														 const mocpack_OpenOptions* options,
 														 mocpack_Scene** scene, mocpack_Error* error);
+
+	/* Frees the scene. Null is allowed. */
 	MOCPACK_API void mocpack_scene_close(mocpack_Scene* scene);
 
+	/* Returns the number of clips; 0 for null. */
 	MOCPACK_API size_t mocpack_scene_clip_count(const mocpack_Scene* scene);
 
-	/* Returns the name of a clip, valid while the scene is open. */
+	/* Returns the name of a clip, valid while the scene is open; empty if there is no such clip, or for null.
+	 */
 	MOCPACK_API mocpack_Text mocpack_scene_clip_name(const mocpack_Scene* scene, size_t clip);
 
-	/* Returns the index of a clip by name (UTF-8), or mocpack_scene_clip_count if there is none. */
+	/* Returns the index of a clip by name (UTF-8), or mocpack_scene_clip_count if there is none or the name
+	 * is null. */
 	MOCPACK_API size_t mocpack_scene_find_clip(const mocpack_Scene* scene, const char* name);
 
-	/* Opens a clip as mocpack_open opens a file. The scene may be closed before the motion. */
+	/* Opens a clip as mocpack_open opens a file. The scene may be closed before the motion. `options` may be
+	 * null. */
 	MOCPACK_API mocpack_Status mocpack_scene_open_clip(const mocpack_Scene* scene, size_t clip,
 													   const mocpack_OpenOptions* options,
 													   mocpack_Motion** motion, mocpack_Error* error);
@@ -487,28 +512,34 @@ extern "C"
 	} mocpack_ArchiveClip;
 
 	/* Opens an archive. Reads only its footer and its trailer. The source struct is copied; its data must
-	 * outlive the archive and the motions of its clips. Only allocator and memory limit of the options are
-	 * used. */
+	 * outlive the archive and the motions of its clips. `options` may be null; only its allocator and memory
+	 * limit are used. */
 	MOCPACK_API mocpack_Status mocpack_archive_open(const mocpack_Source* source,
 													const mocpack_OpenOptions* options,
 													mocpack_Archive** archive, mocpack_Error* error);
+
+	/* Frees the archive. Null is allowed. */
 	MOCPACK_API void mocpack_archive_close(mocpack_Archive* archive);
 
+	/* Returns the number of clips; 0 for null. */
 	MOCPACK_API size_t mocpack_archive_clip_count(const mocpack_Archive* archive);
 
-	/* Returns the index of a clip by name (UTF-8), or mocpack_archive_clip_count if there is none. */
+	/* Returns the index of a clip by name (UTF-8), or mocpack_archive_clip_count if there is none or the name
+	 * is null. */
 	MOCPACK_API size_t mocpack_archive_find_clip(const mocpack_Archive* archive, const char* name);
 
-	/* Returns the index entry of a clip, valid while the archive is open; null if there is no such clip. */
+	/* Returns the index entry of a clip, valid while the archive is open; null if there is no such clip, or
+	 * for null. */
 	MOCPACK_API const mocpack_ArchiveClip* mocpack_archive_clip_info(const mocpack_Archive* archive,
 																	 size_t clip);
 
-	/* Reads bytes of a clip's original .mocp file. */
+	/* Reads bytes of a clip's original .mocp file. `dst` may be null if `size` is 0. */
 	MOCPACK_API mocpack_Status mocpack_archive_read_clip(const mocpack_Archive* archive, size_t clip,
 														 uint64_t offset, size_t size, void* dst);
 
-	/* Opens a clip as mocpack_open_source opens a file. Close the motion before the archive. A clip in a
-	 * shard is MOCPACK_UNSUPPORTED: open the shard that the error names, which is an archive too. */
+	/* Opens a clip as mocpack_open_source opens a file; `options` may be null. Close the motion before the
+	 * archive. A clip in a shard is MOCPACK_UNSUPPORTED: open the shard that the error names, which is an
+	 * archive too. */
 	MOCPACK_API mocpack_Status mocpack_archive_open_clip(const mocpack_Archive* archive, size_t clip,
 														 const mocpack_OpenOptions* options,
 														 mocpack_Motion** motion, mocpack_Error* error);

@@ -105,10 +105,11 @@ class Motion
 		return motion_;
 	}
 
-	// The functions below require an open motion.
+	// A motion that is not open has no frames, joints or tracks.
 	const mocpack_Info& info() const
 	{
-		return *mocpack_info(motion_);
+		static const mocpack_Info NOTHING = {};
+		return motion_ ? *mocpack_info(motion_) : NOTHING;
 	}
 	uint64_t frame_count() const
 	{
@@ -121,10 +122,14 @@ class Motion
 	double duration() const // seconds from the first frame to the last
 	{
 		const mocpack_Info& i = info();
+		if (!i.frame_count)
+			return 0;
 		return i.times ? i.times[i.frame_count - 1] - i.times[0] : i.frame_time * double(i.frame_count - 1);
 	}
-	std::string_view name(size_t joint) const
+	std::string_view name(size_t joint) const // empty if there is no such joint
 	{
+		if (joint >= joint_count())
+			return {};
 		const mocpack_Text& text = info().names[joint];
 		return {text.bytes, text.size};
 	}

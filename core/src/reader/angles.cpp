@@ -79,7 +79,12 @@ using namespace mocpack;
 void mocpack_hinge_angles(const mocpack_Motion* motion, const mocpack_Poses* poses, size_t frames,
 						  double* angles)
 {
+	if (!motion || !poses || !angles)
+		return;
 	const mocpack_Info& info = motion->info;
+	for (size_t h = 0; h < info.hinge_count; ++h)
+		if (!(info.hinges[h].slides ? poses->translations : poses->rotations))
+			return;
 	for (size_t t = 0; t < frames; ++t)
 	{
 		double* row = angles + t * info.hinge_count;

@@ -6,6 +6,7 @@
 
 #include "coding/checksum.h"
 #include "coding/crc32.h"
+#include "common/small_build.h"
 #include "reader/names.h"
 #include "reader/numbers.h"
 
@@ -298,9 +299,16 @@ mocpack_Status mocpack_archive_open(const mocpack_Source* source, const mocpack_
 {
 	mocpack_Error ignored;
 	error = error ? error : &ignored;
+	if (archive)
+		*archive = nullptr;
 	if (!source || !source->read || !archive)
 		return ErrorMessage(error, MOCPACK_BAD_ARGUMENT)
 			   << "mocpack_archive_open: the source, its `read` or `archive` is null";
+	if (CHECKS_ARGUMENTS && options &&
+		(options->struct_size != sizeof *options ||
+		 (options->allocator && (!options->allocator->allocate || !options->allocator->release))))
+		return ErrorMessage(error, MOCPACK_BAD_ARGUMENT)
+			   << "mocpack_archive_open: invalid options (wrong struct_size or allocator)";
 	mocpack_Allocator allocator = options && options->allocator ? *options->allocator : default_allocator();
 	uint64_t limit = options && options->memory_limit ? options->memory_limit : DEFAULT_LIMIT;
 	void* place = allocator.allocate(allocator.user, sizeof(mocpack_Archive));
@@ -329,11 +337,13 @@ void mocpack_archive_close(mocpack_Archive* archive)
 
 size_t mocpack_archive_clip_count(const mocpack_Archive* archive)
 {
-	return archive->clip_count;
+	return archive ? archive->clip_count : 0;
 }
 
 size_t mocpack_archive_find_clip(const mocpack_Archive* archive, const char* name)
 {
+	if (!archive || !name)
+		return mocpack_archive_clip_count(archive);
 	size_t length = std::strlen(name);
 	for (size_t n = 0; n < archive->clip_count; ++n)
 	{
@@ -346,18 +356,18 @@ size_t mocpack_archive_find_clip(const mocpack_Archive* archive, const char* nam
 
 const mocpack_ArchiveClip* mocpack_archive_clip_info(const mocpack_Archive* archive, size_t clip)
 {
-	return clip < archive->clip_count ? &archive->clips[clip].entry : nullptr;
+	return archive && clip < archive->clip_count ? &archive->clips[clip].entry : nullptr;
 }
 
 mocpack_Status mocpack_archive_read_clip(const mocpack_Archive* archive, size_t clip, uint64_t offset,
 										 size_t size, void* dst)
 {
-	if (clip >= archive->clip_count || archive->clips[clip].entry.shard)
+	if (clip >= mocpack_archive_clip_count(archive) || archive->clips[clip].entry.shard)
 		return MOCPACK_BAD_ARGUMENT;
 	if (archive->clips[clip].entry.kind > MAX_CLIP_KIND)
 		return MOCPACK_UNSUPPORTED;
 	uint64_t whole = archive->clips[clip].entry.size;
-	if (offset > whole || size > whole - offset)
+	if (offset > whole || size > whole - offset || (size && !dst))
 		return MOCPACK_BAD_ARGUMENT;
 	return read_clip(&archive->clips[clip], offset, size, dst);
 }
@@ -368,10 +378,12 @@ mocpack_Status mocpack_archive_open_clip(const mocpack_Archive* archive, size_t 
 {
 	mocpack_Error ignored;
 	error = error ? error : &ignored;
-	if (clip >= archive->clip_count)
+	if (motion)
+		*motion = nullptr;
+	if (clip >= mocpack_archive_clip_count(archive))
 		return ErrorMessage(error, MOCPACK_BAD_ARGUMENT)
 			   << "clip index " << uint64_t(clip) << " is outside the archive, which has "
-			   << uint64_t(archive->clip_count) << " clips";
+			   << uint64_t(mocpack_archive_clip_count(archive)) << " clips, or is null";
 	ArchivedClip& chosen = archive->clips[clip];
 	if (chosen.entry.kind > MAX_CLIP_KIND)
 		return ErrorMessage(error, MOCPACK_UNSUPPORTED).quote(chosen.entry.name.bytes, chosen.entry.name.size)

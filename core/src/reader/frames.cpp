@@ -171,6 +171,15 @@ mocpack_Status fail_outside(mocpack_Error* error, const char* what, uint64_t fir
 		   << what << " " << first << " to " << stop << " are outside the motion, which has " << count;
 }
 
+// Returns whether an argument is null, and sets the error.
+bool are_null(const mocpack_Reader* reader, const mocpack_Poses* poses, mocpack_Error* error)
+{
+	const bool null = CHECKS_ARGUMENTS && (!reader || !poses);
+	if (null)
+		ErrorMessage(error, MOCPACK_BAD_ARGUMENT) << "the reader or the poses are null";
+	return null;
+}
+
 } // namespace
 
 mocpack_Status mocpack_frames(mocpack_Reader* reader, uint64_t first, uint64_t stop,
@@ -178,6 +187,8 @@ mocpack_Status mocpack_frames(mocpack_Reader* reader, uint64_t first, uint64_t s
 {
 	mocpack_Error ignored;
 	error = error ? error : &ignored;
+	if (are_null(reader, poses, error))
+		return MOCPACK_BAD_ARGUMENT;
 	const mocpack_Motion& m = *reader->motion;
 	if (CHECKS_ARGUMENTS && (first > stop || stop > m.info.frame_count))
 		return fail_outside(error, "frames", first, stop, m.info.frame_count);
@@ -194,6 +205,10 @@ mocpack_Status mocpack_sample(mocpack_Reader* reader, double seconds, const mocp
 {
 	mocpack_Error ignored;
 	error = error ? error : &ignored;
+	if (are_null(reader, pose, error))
+		return MOCPACK_BAD_ARGUMENT;
+	if (CHECKS_ARGUMENTS && std::isnan(seconds))
+		return ErrorMessage(error, MOCPACK_BAD_ARGUMENT) << "mocpack_sample: the time is not a number";
 	if (!SMALL_BUILD && reader->precision == MOCPACK_FLOAT32)
 		return read_sample<float>(reader, seconds, *pose, error);
 	return read_sample<double>(reader, seconds, *pose, error);
@@ -204,6 +219,8 @@ mocpack_Status mocpack_preview(mocpack_Reader* reader, uint64_t first, uint64_t 
 {
 	mocpack_Error ignored;
 	error = error ? error : &ignored;
+	if (are_null(reader, poses, error))
+		return MOCPACK_BAD_ARGUMENT;
 	uint64_t keys = reader->motion->info.key_count;
 	if (CHECKS_ARGUMENTS && (first > stop || stop > keys))
 		return fail_outside(error, "key poses", first, stop, keys);
@@ -215,9 +232,12 @@ mocpack_Status mocpack_preview(mocpack_Reader* reader, uint64_t first, uint64_t 
 size_t mocpack_byte_ranges(const mocpack_Motion* motion, uint64_t first, uint64_t stop, uint32_t layers,
 						   mocpack_Range* ranges, size_t capacity)
 {
+	if (CHECKS_ARGUMENTS && !motion)
+		return 0;
 	const mocpack_Motion& m = *motion;
 	if (first >= stop || stop > m.info.frame_count)
 		return 0;
+	capacity = !CHECKS_ARGUMENTS || ranges ? capacity : 0;
 	size_t group = m.group_at(first), last = m.group_at(stop - 1), count = 0;
 	if (m.codec == LOSSLESS) // already decoded
 		return 0;

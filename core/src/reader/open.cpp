@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstring>
 #include <initializer_list>
+#include <limits>
 #include <new>
 
 #include "common/small_build.h"
@@ -358,6 +359,8 @@ mocpack_Status open_bytes(const Bytes& bytes, const mocpack_OpenOptions* options
 	mocpack_Error ignored;
 	error = error ? error : &ignored;
 	error->status = MOCPACK_OK;
+	if (motion)
+		*motion = nullptr;
 	if (SMALL_BUILD) // JavaScript finds the clips of a scene
 		return open_clip(bytes, options, false, motion, error);
 	if (!is_scene(bytes, error))
@@ -392,6 +395,8 @@ mocpack_Status mocpack_open(const void* bytes, size_t size, const mocpack_OpenOp
 mocpack_Status mocpack_open_source(const mocpack_Source* source, const mocpack_OpenOptions* options,
 								   mocpack_Motion** motion, mocpack_Error* error)
 {
+	if (motion)
+		*motion = nullptr;
 	if (source && source->read)
 		return open_bytes({nullptr, *source, 0}, options, motion, error);
 	mocpack_Error ignored;
@@ -409,17 +414,21 @@ void mocpack_close(mocpack_Motion* motion)
 
 const mocpack_Info* mocpack_info(const mocpack_Motion* motion)
 {
-	return &motion->info;
+	return !CHECKS_ARGUMENTS || motion ? &motion->info : nullptr;
 }
 
 uint64_t mocpack_key_frame(const mocpack_Motion* motion, uint64_t key)
 {
+	if (CHECKS_ARGUMENTS && !motion)
+		return 0;
 	uint64_t last = motion->layout.group_count;
 	return motion->key_frame(size_t(key < last ? key : last));
 }
 
 double mocpack_frame_at(const mocpack_Motion* motion, double seconds)
 {
+	if (CHECKS_ARGUMENTS && (!motion || std::isnan(seconds)))
+		return std::numeric_limits<double>::quiet_NaN();
 	const mocpack_Info& info = motion->info;
 	double last = double(info.frame_count - 1);
 	if (!info.times)
@@ -443,12 +452,17 @@ double mocpack_frame_at(const mocpack_Motion* motion, double seconds)
 mocpack_Status mocpack_valid_mask(const mocpack_Motion* motion, uint64_t first, uint64_t stop, uint8_t* valid,
 								  mocpack_Error* error)
 {
-	const mocpack_Info& info = motion->info;
 	mocpack_Error ignored;
+	if (CHECKS_ARGUMENTS && (!motion || (!valid && first < stop)))
+		return ErrorMessage(error ? error : &ignored, MOCPACK_BAD_ARGUMENT)
+			   << "mocpack_valid_mask: `motion` or `valid` is null";
+	const mocpack_Info& info = motion->info;
 	if (CHECKS_ARGUMENTS && (first > stop || stop > info.frame_count))
 		return ErrorMessage(error ? error : &ignored, MOCPACK_BAD_ARGUMENT)
 			   << "frames " << first << " to " << stop << " are outside the clip, which has "
 			   << info.frame_count << " frames";
+	if (first == stop)
+		return MOCPACK_OK;
 	size_t joints = info.joint_count;
 	std::memset(valid, 1, size_t(stop - first) * joints);
 	const Gaps& gaps = motion->gaps;

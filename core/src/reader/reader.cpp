@@ -1,6 +1,7 @@
 // Creates readers: selects joints and lays out memory.
 #include "reader/reader.h"
 
+#include <cstddef>
 #include <cstring>
 #include <new>
 
@@ -15,11 +16,20 @@ namespace
 
 const size_t MAX_TASKS = 1024;
 
+// Returns whether an enumeration is 0 or 1. C++ may not read the others, which a caller in C can set.
+bool is_flag(const void* choice)
+{
+	unsigned number;
+	static_assert(sizeof(mocpack_Precision) == sizeof number && sizeof(mocpack_Space) == sizeof number, "");
+	std::memcpy(&number, choice, sizeof number);
+	return number <= 1;
+}
+
 bool are_options_valid(const mocpack_Motion& motion, const mocpack_ReaderOptions& o)
 {
-	if (o.struct_size != sizeof o || (o.precision != MOCPACK_FLOAT32 && o.precision != MOCPACK_FLOAT64) ||
-		(o.space != MOCPACK_LOCAL && o.space != MOCPACK_WORLD) || (o.joints && !o.joint_count) ||
-		(o.executor && (!o.executor->run || !o.executor->max_concurrency)))
+	if (o.struct_size != sizeof o || !is_flag(&o.precision) || !is_flag(&o.space) ||
+		(o.joints && !o.joint_count) || (o.executor && (!o.executor->run || !o.executor->max_concurrency)) ||
+		(o.memory && uintptr_t(o.memory) % alignof(std::max_align_t)))
 		return false;
 	if (SMALL_BUILD && (o.precision != MOCPACK_FLOAT64 || o.space != MOCPACK_LOCAL || o.executor))
 		return false;
@@ -207,6 +217,8 @@ size_t mocpack_reader_size(const mocpack_Motion* motion, const mocpack_ReaderOpt
 {
 	const mocpack_ReaderOptions defaults = MOCPACK_READER_OPTIONS;
 	const mocpack_ReaderOptions& given = options ? *options : defaults;
+	if (CHECKS_ARGUMENTS && !motion)
+		return 0;
 	return are_options_valid(*motion, given) ? reader_size(*motion, ReaderCounts(*motion, given)) : 0;
 }
 
@@ -217,10 +229,14 @@ mocpack_Status mocpack_reader_open(const mocpack_Motion* motion, const mocpack_R
 	error = error ? error : &ignored;
 	const mocpack_ReaderOptions defaults = MOCPACK_READER_OPTIONS;
 	const mocpack_ReaderOptions& o = options ? *options : defaults;
-	*reader = nullptr;
+	if (reader)
+		*reader = nullptr;
+	if (CHECKS_ARGUMENTS && (!motion || !reader))
+		return ErrorMessage(error, MOCPACK_BAD_ARGUMENT)
+			   << "mocpack_reader_open: `motion` or `reader` is null";
 	if (!are_options_valid(*motion, o))
 		return ErrorMessage(error, MOCPACK_BAD_ARGUMENT)
-			   << "mocpack_reader_open: invalid options (wrong struct_size, joint index or executor)";
+			   << "mocpack_reader_open: invalid options (wrong struct_size, joint index, memory or executor)";
 	const ReaderCounts counts(*motion, o);
 	size_t size = reader_size(*motion, counts);
 	const mocpack_Allocator& allocator = motion->memory.allocator();

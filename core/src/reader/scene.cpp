@@ -177,11 +177,12 @@ mocpack_Status open_scene(const Bytes& bytes, const mocpack_OpenOptions* options
 {
 	const mocpack_OpenOptions defaults = MOCPACK_OPEN_OPTIONS;
 	const mocpack_OpenOptions& given = options ? *options : defaults;
-	*scene = nullptr;
-	if (given.struct_size != sizeof given ||
+	if (scene)
+		*scene = nullptr;
+	if (!scene || given.struct_size != sizeof given ||
 		(given.allocator && (!given.allocator->allocate || !given.allocator->release)))
 		return ErrorMessage(error, MOCPACK_BAD_ARGUMENT)
-			   << "mocpack_scene_open: invalid options (wrong struct_size or allocator)";
+			   << "mocpack_scene_open: invalid options (wrong struct_size or allocator), or null";
 	Memory memory(given.allocator ? *given.allocator : default_allocator(),
 				  given.memory_limit ? given.memory_limit : DEFAULT_LIMIT);
 	void* place = memory.allocate(sizeof(mocpack_Scene));
@@ -221,6 +222,8 @@ mocpack_Status mocpack_scene_open_source(const mocpack_Source* source, const moc
 {
 	mocpack_Error ignored;
 	error = error ? error : &ignored;
+	if (scene)
+		*scene = nullptr;
 	if (source && source->read)
 		return open_scene({nullptr, *source, 0}, options, scene, error);
 	return ErrorMessage(error, MOCPACK_BAD_ARGUMENT)
@@ -237,16 +240,18 @@ void mocpack_scene_close(mocpack_Scene* scene)
 
 size_t mocpack_scene_clip_count(const mocpack_Scene* scene)
 {
-	return scene->count;
+	return scene ? scene->count : 0;
 }
 
 mocpack_Text mocpack_scene_clip_name(const mocpack_Scene* scene, size_t clip)
 {
-	return clip < scene->count ? scene->clips[clip]->name : mocpack_Text{"", 0};
+	return scene && clip < scene->count ? scene->clips[clip]->name : mocpack_Text{"", 0};
 }
 
 size_t mocpack_scene_find_clip(const mocpack_Scene* scene, const char* name)
 {
+	if (!scene || !name)
+		return mocpack_scene_clip_count(scene);
 	size_t size = 0;
 	while (name[size])
 		++size;
@@ -262,10 +267,12 @@ mocpack_Status mocpack_scene_open_clip(const mocpack_Scene* scene, size_t clip,
 {
 	mocpack_Error ignored;
 	error = error ? error : &ignored;
-	if (clip >= scene->count)
+	if (motion)
+		*motion = nullptr;
+	if (clip >= mocpack_scene_clip_count(scene))
 		return ErrorMessage(error, MOCPACK_BAD_ARGUMENT)
 			   << "clip index " << uint64_t(clip) << " is outside the scene, which has "
-			   << uint64_t(scene->count) << " clips";
+			   << uint64_t(mocpack_scene_clip_count(scene)) << " clips, or is null";
 	const SceneClip& found = *scene->clips[clip];
 	return open_clip(part_of(scene->bytes, found.offset, found.size), options, false, motion, error);
 }

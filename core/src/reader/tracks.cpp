@@ -326,8 +326,9 @@ mocpack_Status mocpack_track_values(const mocpack_Motion* motion, size_t track, 
 {
 	mocpack_Error ignored;
 	error = error ? error : &ignored;
-	if (CHECKS_ARGUMENTS && track >= motion->info.track_count)
-		return no_such_track(error, "mocpack_track_values: track index out of range");
+	if (CHECKS_ARGUMENTS &&
+		(!motion || track >= motion->info.track_count || (!values && motion->info.tracks[track].count)))
+		return no_such_track(error, "mocpack_track_values: track index out of range, or null");
 	TrackReader reader(*motion, track, error);
 	if (reader.in.good())
 		reader.times(times);
@@ -341,8 +342,9 @@ mocpack_Status mocpack_track_labels(const mocpack_Motion* motion, size_t track, 
 	mocpack_Error ignored;
 	error = error ? error : &ignored;
 	if (CHECKS_ARGUMENTS &&
-		(track >= motion->info.track_count || motion->info.tracks[track].kind != MOCPACK_TRACK_LABEL))
-		return no_such_track(error, "mocpack_track_labels: not the index of a label track");
+		(!motion || !count || !text_size || !labels != !text || track >= motion->info.track_count ||
+		 motion->info.tracks[track].kind != MOCPACK_TRACK_LABEL))
+		return no_such_track(error, "mocpack_track_labels: not the index of a label track, or null");
 	*count = *text_size = 0;
 	TrackReader reader(*motion, track, error);
 	if (reader.in.good())
