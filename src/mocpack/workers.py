@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -17,13 +16,13 @@ from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnContext, SpawnProcess
 from threading import Thread
-from time import monotonic
-from types import FrameType
+from time import monotonic, sleep
 from typing import Any
 
 from mocpack import progress
 from mocpack.cores import core_count, set_core_count
 from mocpack.errors import UsageError
+from mocpack.termination import unwind_when_terminated
 
 # numpy's libraries use all cores even for small products; several workers that do so slow each
 # other down twentyfold
@@ -283,11 +282,10 @@ def _worker_main(
     work: Callable[..., Any], initargs: tuple[Any, ...], cores: int, pipe: Connection
 ) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, _exit_on_signal)  # so that unfinished files are removed
     exit_with_parent()
     set_core_count(cores)
     pipe.send(_Started())
-    with suppress(EOFError):
+    with unwind_when_terminated(), suppress(EOFError):
         while True:
             job = pipe.recv()
             with progress.report_to(_progress_sender(pipe)):
@@ -308,10 +306,6 @@ def _progress_sender(pipe: Connection) -> Callable[[float], None]:
     return send
 
 
-def _exit_on_signal(_signal: int, _frame: FrameType | None) -> None:
-    sys.exit(1)
-
-
 def _stop_workers(crew: Sequence[_Worker]) -> None:
     for worker in crew:
         worker.pipe.close()  # an idle worker exits by itself
@@ -330,4 +324,6 @@ def _exit_after_parent() -> None:
     parent = parent_process()
     if parent is not None:
         parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)  # so that unfinished files are removed
+        sleep(STOP_TIMEOUT_S)
         os._exit(1)

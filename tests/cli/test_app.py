@@ -285,7 +285,7 @@ def test_ctrl_c_prints_one_message_at_any_time(code):
     words = [sys.executable, "-c", code, "corpus", "pack", "takes", "-o", "all.mocps"]
     result = subprocess.run(words, capture_output=True, text=True)
     assert (result.returncode, result.stderr.count("\n")) == (130, 1)
-    assert names(result.stderr, "mocpack: Ctrl-C")
+    assert names(result.stderr, "mocpack: interrupted")
 
 
 def test_the_page_of_the_command_line_names_every_command_exit_code_and_preset():

@@ -1,7 +1,7 @@
 """The command line: one module per command, imported only when that command runs.
 
 Exit codes: 0 success; 1 an error bound was not met; 2 bad input, usage error, I/O error or a worker
-process that died; 130 Ctrl-C. With several files, the exit code is the highest one.
+process that died; 130 Ctrl-C; 143 SIGTERM. With several files, the exit code is the highest one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def main() -> None:
     except MissingExtraError as error:
         sys.exit(f"mocpack: {error}")
     except KeyboardInterrupt:  # during the imports; afterwards `run` handles it
-        print("mocpack: interrupted by Ctrl-C", file=sys.stderr)
+        print("mocpack: interrupted", file=sys.stderr)
         sys.exit(130)
     run()
 

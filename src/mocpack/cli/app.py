@@ -31,6 +31,7 @@ from mocpack.cli.terminal import (
     set_quiet,
 )
 from mocpack.errors import FormatError, TruncatedError
+from mocpack.termination import signal_exit_code, unwind_when_terminated
 
 # Groups of commands. The commands of a group are in COMMANDS, as "GROUP COMMAND".
 GROUPS = {
@@ -73,7 +74,8 @@ COMMANDS = {
 # Commands that `mocpack --help` lists last, after the groups.
 MORE_COMMANDS = ("bench", "tune", "edit", "scene")
 EXIT_CODES = (
-    "Exit codes: 0 success, 1 an error bound was not met, 2 bad input, usage or I/O, 130 Ctrl-C."
+    "Exit codes: 0 success, 1 an error bound was not met, 2 bad input, usage or I/O, 130 Ctrl-C, "
+    "143 SIGTERM."
 )
 ABOUT = (
     "Compress motion capture: name a maximum error in millimeters, get the smallest file that "
@@ -302,18 +304,25 @@ def _convert_ctrl_c() -> Iterator[None]:
     """Turn Ctrl-C into typer's own error, because typer exits silently on KeyboardInterrupt."""
     try:
         yield
-    except KeyboardInterrupt:
-        raise typer.Abort from None
+    except KeyboardInterrupt as error:
+        raise typer.Abort(*error.args) from None
 
 
 def main(words: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its exit code."""
     prepare_streams()
+    signals: list[str] = []
+
+    def interrupt(name: str) -> BaseException:
+        signals.append(name)
+        return KeyboardInterrupt()
+
     try:
-        code = build()(words, prog_name="mocpack", standalone_mode=False)
-        sys.stdout.flush()  # a full disk can still be reported here
-    except (typer.Abort, KeyboardInterrupt):  # commands with a longer message return the code
-        print_error("interrupted by Ctrl-C")
+        with unwind_when_terminated(interrupt):
+            code = build()(words, prog_name="mocpack", standalone_mode=False)
+            sys.stdout.flush()  # a full disk can still be reported here
+    except (typer.Abort, KeyboardInterrupt) as error:
+        print_error(": ".join(["interrupted", *map(str, error.args)]))
         code = EXIT_INTERRUPTED
     except BrokenPipeError:
         _exit(0)  # as in `_wrap_command`, after the command
@@ -325,11 +334,13 @@ def main(words: Sequence[str] | None = None) -> None:
             raise
         print_error(message)
         code = exit_code(error)
+    if code == EXIT_INTERRUPTED and signals:
+        _exit(signal_exit_code(signals[0]))
     _exit(code if isinstance(code, int) else 0)
 
 
 def _exit(code: int) -> NoReturn:
-    """End the process now. After Ctrl-C, do not wait for worker threads that still run."""
+    """End the process now. After a signal, do not wait for worker threads that still run."""
     for number, stream in ((1, sys.stdout), (2, sys.stderr)):
         try:
             stream.flush()
@@ -337,7 +348,10 @@ def _exit(code: int) -> NoReturn:
             # Python would flush again at exit and print a second error.
             with open(os.devnull, "wb") as devnull:  # noqa: PTH123
                 os.dup2(devnull.fileno(), number)
-    if code == EXIT_INTERRUPTED:
+    if code > 128:  # ended by a signal
+        from mocpack.io.atomic import remove_unfinished
+
+        remove_unfinished()
         os._exit(code)
     sys.exit(code)
 

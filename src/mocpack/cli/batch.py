@@ -77,7 +77,7 @@ class Outcome:
     entry: Entry | None = None
 
 
-NOT_DONE = Outcome("not done", error="not done: interrupted by Ctrl-C", code=EXIT_INTERRUPTED)
+NOT_DONE = Outcome("not done", error="not done: interrupted", code=EXIT_INTERRUPTED)
 
 
 def run_command(
@@ -220,10 +220,10 @@ def _report_outcomes(jobs: Sequence[Job], outcomes: Sequence[Outcome]) -> int:
     left = outcomes.count(NOT_DONE)
     if left and len(jobs) > 1:
         print_error(
-            f"interrupted by Ctrl-C: {left} of {len(jobs)} files are left; continue with --resume"
+            f"interrupted: {left} of {len(jobs)} files are left; continue with --resume"
         )
     elif left:
-        print_error(f"{jobs[0].source}: interrupted by Ctrl-C")
+        print_error(f"{jobs[0].source}: interrupted")
     return max((outcome.code for outcome in outcomes), default=0)
 
 

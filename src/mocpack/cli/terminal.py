@@ -24,7 +24,7 @@ from mocpack.file_errors import NamedWriter
 
 PIPE_WIDTH = 10_000  # characters per line if the output is not a terminal, so nothing wraps
 STREAMS = ("stdin", "stdout", "stderr")
-EXIT_INTERRUPTED = 130  # exit code after Ctrl-C
+EXIT_INTERRUPTED = 130  # exit code after Ctrl-C; `app.main` changes it after SIGTERM
 
 _quiet = ContextVar("quiet", default=False)
 

@@ -29,6 +29,7 @@ from mocpack.errors import FormatError, MissingExtraError, MocpackError, UsageEr
 from mocpack.io import list_clips_in_bytes
 from mocpack.motion import Motion
 from mocpack.registry import AUTO_CODEC
+from mocpack.termination import unwind_when_terminated
 from mocpack.units import parse_frame_range, parse_length, parse_size
 from mocpack.workers import LostJob, run_each
 
@@ -297,7 +298,7 @@ def _read_clip(data: bytes, path: str, reading: Mapping[str, Any]) -> AnyClip:
     if not is_url(path) or _is_mocp(data, path):
         return _api.read_contents(data, path, **reading)
     if path.lower().endswith(".amc") and reading.get("skeleton") is None:
-        with TemporaryDirectory(prefix="mocpack-") as folder:
+        with unwind_when_terminated(), TemporaryDirectory(prefix="mocpack-") as folder:
             for one in storage.list_files(f"{storage.parent(path)}/*.[aA][sS][fF]"):
                 (Path(folder) / storage.base_name(one.path)).write_bytes(storage.read(one.path))
             # under its own name, because the skeleton is found by name

@@ -21,6 +21,7 @@ from mocpack.arguments import is_url
 from mocpack.corpora.remote import file_system, name_store_errors
 from mocpack.file_errors import NamedWriter
 from mocpack.io.atomic import atomic_stream, write_atomically
+from mocpack.termination import unwind_when_terminated
 
 # object stores, which have buckets instead of folders
 BUCKET_PROTOCOLS = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oci", "oss"}
@@ -74,7 +75,7 @@ def stream(name: str) -> Iterator[BinaryIO]:
             yield file
         return
     _call(name, lambda system, path: None)  # report a bad URL before the work
-    with TemporaryDirectory(prefix="mocpack-") as folder:
+    with unwind_when_terminated(), TemporaryDirectory(prefix="mocpack-") as folder:
         here = Path(folder) / "upload"
         with NamedWriter(os.open(here, os.O_WRONLY | os.O_CREAT), here) as file:
             yield file

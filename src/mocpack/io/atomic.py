@@ -1,5 +1,7 @@
 """Write files so that a crash or a full disk never leaves a partial file or damages an old one.
 
+Ctrl-C and SIGTERM leave no temporary file either.
+
 Regular files are replaced atomically and keep their mode and owner. Symbolic links are followed.
 Pipes, devices and ``/dev/stdout`` are written directly.
 """
@@ -15,9 +17,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from mocpack.file_errors import NamedWriter, add_path_to_errors
+from mocpack.termination import unwind_when_terminated
 
 MAX_LINKS = 40  # as in the Linux kernel
 MKSTEMP_SUFFIX_LENGTH = 8  # characters that `mkstemp` appends
+_unfinished: set[Path] = set()  # temporary files of this process, of all threads
 
 
 def write_atomically(data: bytes, path: str | Path) -> None:
@@ -46,21 +50,25 @@ def atomic_stream(path: str | Path) -> Iterator[BinaryIO]:
     """Yield a stream that becomes the file if the block succeeds, and is removed otherwise."""
     path = Path(path)
     target = Path(os.path.realpath(path))
-    with add_path_to_errors(path):
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=_temporary_prefix(target))
-    temporary = Path(name)
-    try:
-        with NamedWriter(handle, path) as file:
-            yield file
-            file.flush()
-            with add_path_to_errors(path):
-                os.fsync(file.fileno())
+    with unwind_when_terminated():
         with add_path_to_errors(path):
-            _copy_owner_and_mode(temporary, target)
-            temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+            handle, name = tempfile.mkstemp(dir=target.parent, prefix=_temporary_prefix(target))
+        temporary = Path(name)
+        _unfinished.add(temporary)
+        try:
+            with NamedWriter(handle, path) as file:
+                yield file
+                file.flush()
+                with add_path_to_errors(path):
+                    os.fsync(file.fileno())
+            with add_path_to_errors(path):
+                _copy_owner_and_mode(temporary, target)
+                temporary.replace(target)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        finally:
+            _unfinished.discard(temporary)
 
 
 def would_overwrite(path: str | Path) -> bool:
@@ -82,6 +90,12 @@ def target_folder(path: str | Path) -> Path:
     """Return the folder of the file that writing `path` creates, with a link followed."""
     path = Path(path)
     return Path(os.path.realpath(path)).parent if path.is_symlink() else path.parent
+
+
+def remove_unfinished() -> None:
+    """Remove the temporary files that other threads are writing; call it before `os._exit`."""
+    for temporary in list(_unfinished):
+        temporary.unlink(missing_ok=True)
 
 
 def remove_temporaries(path: str | Path) -> None:

@@ -25,6 +25,7 @@ from mocpack.io import child_main
 from mocpack.io.choice import MAX_POSES, find_index
 from mocpack.io.text import make_unique
 from mocpack.optional_packages import missing_package_error
+from mocpack.termination import unwind_when_terminated
 from mocpack.workers import describe_exit
 
 MEMORY_PER_BYTE, MAX_MEMORY_BYTES = 64, 12 << 30  # of the child, beyond its initial size
@@ -90,7 +91,7 @@ def run_reader(reader: Reader, data: bytes, **request: Any) -> tuple[dict[str, A
     words = [sys.executable, "-I", "-B", child_main.__file__, reader.script, origin]
     try:
         # This folder is removed however the process ends.
-        with tempfile.TemporaryDirectory() as folder:
+        with unwind_when_terminated(), tempfile.TemporaryDirectory() as folder:
             done = subprocess.run(
                 [*words, json.dumps(request | {"folder": folder})],
                 input=data,

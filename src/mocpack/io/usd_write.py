@@ -18,6 +18,7 @@ from mocpack.clip import Clip
 from mocpack.io.usd import BLEND_SHAPE_PREFIX
 from mocpack.optional_packages import require
 from mocpack.skeleton import Skeleton
+from mocpack.termination import unwind_when_terminated
 
 ROOT, ANIMATION = "/Clip", "/Clip/Skeleton/Animation"
 USD_MODULES = ("Sdf", "Usd", "UsdGeom", "UsdSkel", "UsdUtils", "Vt")  # submodules of pxr
@@ -28,7 +29,7 @@ def write(clip: Clip, ending: str = ".usdc") -> bytes:
     parts = {
         part: require(f"pxr.{part}", extra="usd", purpose="writing USD") for part in USD_MODULES
     }
-    with tempfile.TemporaryDirectory() as folder:
+    with unwind_when_terminated(), tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"clip{'.usdc' if ending == '.usdz' else ending}"
         stage = parts["Usd"].Stage.CreateNew(str(path))
         _fill(stage, clip, parts)

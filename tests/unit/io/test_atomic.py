@@ -1,6 +1,7 @@
 """Output: regular files are replaced atomically, pipes and devices are written directly."""
 
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from threading import Thread
 
 import pytest
 
+from child_processes import start
 from mocpack.io import atomic
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes and links")
@@ -130,3 +132,38 @@ def test_a_replaced_file_keeps_its_owner_and_mode(tmp_path):
     found = path.stat()
     assert (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == (12345, 23456, 0o604)
     assert path.read_bytes() == b"new"
+
+
+ENDED_WHILE_WRITING = """
+import os, sys
+from mocpack.io.atomic import atomic_stream
+with atomic_stream("first"), atomic_stream("second") as file:
+    file.write(b"half")
+    print("ready", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_program_that_a_signal_ends_removes_its_unfinished_files(tmp_path, name):
+    words = [sys.executable, "-c", ENDED_WHILE_WRITING]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    child = start(words, cwd=tmp_path, text=True, **pipes)
+    assert child.stdout.readline() == "ready\n"
+    assert len(list(tmp_path.iterdir())) == 2
+    child.send_signal(signal.Signals[name])
+    assert child.wait(20) == 128 + signal.Signals[name]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_handler_of_the_program_stays(tmp_path):
+    own = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        with atomic.atomic_stream(tmp_path / "file"):
+            assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGTERM, own)
+    with atomic.atomic_stream(tmp_path / "file"):
+        assert callable(signal.getsignal(signal.SIGTERM))
+    assert signal.getsignal(signal.SIGTERM) is own
