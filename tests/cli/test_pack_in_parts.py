@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -30,6 +31,19 @@ def killed(event, words):
             os.kill(os.getpid(), signal.SIGKILL)
 
 sys.addaudithook(killed)
+"""
+
+# a worker stops when it opens the file of this name
+STOPPED = """
+import multiprocessing, signal, sys
+
+def stop(event, words):
+    if event == "open" and str(words[0]).endswith("stop.bvh"):
+        if multiprocessing.parent_process() is not None:
+            open("stopped", "w").close()
+            signal.pause()
+
+sys.addaudithook(stop)
 """
 
 # the process that the command starts in ends at its n-th change of the files below its folder
@@ -179,6 +193,37 @@ def test_a_killed_run_resumes_and_leaves_no_parts(folder):
     assert done.returncode == 0, done.stderr
     assert same(folder, "killed.mocps")
     assert [path.name for path in folder.glob("*killed.mocps?*")] == [".killed.mocps.packed"]
+
+
+@pytest.mark.skipif(not hasattr(signal, "pause"), reason="needs POSIX signals")
+def test_an_interrupted_run_prints_the_command_that_continues_it(folder, tmp_path):
+    shutil.copytree(folder / "takes", tmp_path / "my takes")
+    shutil.copy(folder / "takes/one.bvh", tmp_path / "stop.bvh")
+    (tmp_path / "sitecustomize.py").write_text(STOPPED)
+    words = ["corpus", "pack", "my takes", "stop.bvh", "-o", "all.mocps", *HOW]
+    for how in ([], ["--resume"]):
+        process = start(
+            [sys.executable, "-m", "mocpack", *words, *how],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(tmp_path)},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        while not (tmp_path / "stopped").exists():
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert told.count("\n") == 1
+        assert names(told, "--resume")
+        (tmp_path / "stopped").unlink()
+    line = told.rstrip("\n")
+    assert names(line, "4 5 parts")  # stop is the last by name
+    command = shlex.split(line[line.index("mocpack corpus") :])
+    assert command == ["mocpack", *words, "--resume"]
+    done = run(*command[1:], folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert not list(tmp_path.glob("all.mocps.parts"))
 
 
 @pytest.mark.slow

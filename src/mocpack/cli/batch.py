@@ -219,9 +219,7 @@ def _report_outcomes(jobs: Sequence[Job], outcomes: Sequence[Outcome]) -> int:
             print_error(str(outcome.error))
     left = outcomes.count(NOT_DONE)
     if left and len(jobs) > 1:
-        print_error(
-            f"interrupted: {left} of {len(jobs)} files are left; continue with --resume"
-        )
+        print_error(f"interrupted: {left} of {len(jobs)} files are left; continue with --resume")
     elif left:
         print_error(f"{jobs[0].source}: interrupted")
     return max((outcome.code for outcome in outcomes), default=0)

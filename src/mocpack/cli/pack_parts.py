@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import shlex
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from mocpack.arguments import is_url
@@ -65,9 +68,22 @@ def read_rejected(
     return before
 
 
+@contextmanager
+def name_command_to_continue(chosen_parts: Sequence[Part], folder: str) -> Iterator[None]:
+    """Add to an interrupt how many parts are packed, and the command that packs the others."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        packed = len(chosen_parts) - len(parts.missing_parts(chosen_parts, folder))
+        raise KeyboardInterrupt(
+            f"{packed} of {len(chosen_parts)} parts are packed; continue with: "
+            f"{shlex.join(['mocpack', *sys.argv[1:]])}"
+        ) from None
+
+
 def pack_parts(chosen_parts: Sequence[Part], folder: str, engine: Engine) -> None:
     """Pack the missing parts, with a progress bar."""
-    with make_progress_bar() as bar:
+    with name_command_to_continue(chosen_parts, folder), make_progress_bar() as bar:
         task = bar.add_task("packing", total=None)
         parts.pack_parts(
             chosen_parts,
@@ -109,7 +125,8 @@ def make_archive(
         catalog.import_parquet()  # raises before the work if the package is missing
         if engine is not None:
             pack_parts(plan.parts, storage.absolute(folder), engine)
-        rejected = parts.join(plan.parts, folder, output, **ending)
+        with name_command_to_continue(plan.parts, folder):
+            rejected = parts.join(plan.parts, folder, output, **ending)
         pack_record.write_record(plan.parts, output, ending, rejected)
     storage.remove_folder(folder)
     return rejected, kept

@@ -25,7 +25,7 @@ from mocpack.corpora import catalog, storage
 from mocpack.corpora.catalog import Row
 from mocpack.corpora.reading import open_corpus
 from mocpack.corpora.writing import CorpusWriter, front_size
-from mocpack.errors import FormatError, MissingExtraError, MocpackError, UsageError, describe_bug
+from mocpack.errors import FormatError, MocpackError, UsageError, describe_bug
 from mocpack.io import list_clips_in_bytes
 from mocpack.motion import Motion
 from mocpack.registry import AUTO_CODEC
@@ -39,14 +39,10 @@ MAX_CRASHES = 3  # worker processes that a file may crash before it is rejected
 
 @dataclass(frozen=True)
 class RejectedFile:
-    """A file that could not be packed, and the reason in one sentence.
-
-    `missing_package` is True if the file needs an optional package that is not installed.
-    """
+    """A file that could not be packed, and the reason in one sentence."""
 
     path: str
     reason: str
-    missing_package: bool = False
 
 
 @dataclass(frozen=True)
@@ -181,7 +177,7 @@ def pack_file(
     except MocpackError as error:
         text = str(error)
         reason = text if text.startswith(path) else f"{path}: {text}"
-        return RejectedFile(path, reason, isinstance(error, MissingExtraError))
+        return RejectedFile(path, reason)
     except OSError as error:
         if is_url(path) and not isinstance(error, FileNotFoundError | PermissionError):
             raise

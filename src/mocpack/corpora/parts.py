@@ -32,7 +32,7 @@ from mocpack.corpora.packing import (
 )
 from mocpack.corpora.planning import FileHashes, Part
 from mocpack.corpora.writing import CorpusWriter
-from mocpack.errors import CorruptionError, FormatError, MissingExtraError, MocpackError, UsageError
+from mocpack.errors import CorruptionError, FormatError, MocpackError, UsageError
 from mocpack.source import open_source
 from mocpack.workers import LostJob
 
@@ -227,9 +227,6 @@ def _pack_files(part: Part) -> PackedPart:
             found = changed.get(file.path) or pack_file(
                 file.path, file.name, part.packing, sha256=file.sha256
             )
-        if isinstance(found, RejectedFile) and found.missing_package:
-            # do not write the part, so that a machine with the package can pack it
-            raise MissingExtraError(found.reason)
         if isinstance(found, RejectedFile):
             rejected.append(found)
             continue

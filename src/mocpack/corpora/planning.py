@@ -267,7 +267,9 @@ def _is_in_folder(name: str) -> bool:
 def _list_file(name: str, path: str, entries: Mapping[str, FileInfo]) -> PlannedFile:
     try:
         found = entries.get(path) or storage.file_info(path)
-    except FileNotFoundError:
+    except OSError as error:
+        if is_url(path) and not isinstance(error, FileNotFoundError | PermissionError):
+            raise  # the store failed, and the file itself may be good
         return PlannedFile(name, path, 0, "missing" if is_url(path) else "")
     return PlannedFile(name, path, found.size, found.mark)
 

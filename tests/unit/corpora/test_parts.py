@@ -25,7 +25,7 @@ from mocpack.errors import CorruptionError, MocpackError, UsageError
 from mocpack.optional_packages import missing_package_error
 from mocpack.testing import walk
 from mocpack.workers import LostJob, run_each
-from naming import naming
+from naming import names, naming
 
 pa = pytest.importorskip("pyarrow")
 FAST = PackOptions(target={"max_error": "5mm", "effort": "fast"})
@@ -140,18 +140,25 @@ def test_a_skeleton_that_was_changed_after_it_was_planned_is_refused(tmp_path):
     assert refused.reason.startswith(f"{files['01_01']}: ")
 
 
-def test_a_file_rejected_for_a_missing_package_is_packed_after_its_installation(
-    tmp_path, monkeypatch
-):
-    mocpack.write(walk(0.1), tmp_path / "a.bvh")
-    plan, folder = PackPlan.make({"a": tmp_path / "a.bvh"}, FAST), str(tmp_path / "parts")
-    with monkeypatch.context() as without:
-        gone = missing_package_error("ufbx", extra="fbx", purpose="reading FBX")
-        without.setattr(_api, "read_contents", lambda *_, **__: (_ for _ in ()).throw(gone))
-        with pytest.raises(MocpackError, match=naming("--resume a.bvh 'mocpack[fbx]'")):
-            pack_parts(plan.parts, folder, here)
-    pack_parts(plan.parts, folder, here)
-    assert joined(plan, folder, tmp_path)[1] == []
+def test_every_unreadable_file_is_rejected_in_parts_and_at_once(takes, tmp_path, monkeypatch):
+    def read(data, path, **reading):
+        if "take1" in path:
+            raise missing_package_error("ufbx", extra="fbx", purpose="reading FBX")
+        return whole(data, path, **reading)
+
+    whole = _api.read_contents
+    monkeypatch.setattr(_api, "read_contents", read)
+    for name, target in {"gone": "nowhere.bvh", "loop": "loop.bvh"}.items():
+        takes[name] = tmp_path / f"takes/{name}.bvh"
+        takes[name].symlink_to(target)
+    rejected = pack(takes, tmp_path / "once.mocps", FAST)
+    assert [Path(one.path).stem for one in rejected] == ["bad", "gone", "loop", "take1"]
+    assert names(rejected[3].reason, "take1.bvh 'mocpack[fbx]'")
+    plan, folder = PackPlan.make(takes, FAST), tmp_path / "parts"
+    pack_parts(plan.parts, str(folder), here)
+    made, left_out = joined(plan, folder, tmp_path)
+    assert left_out == rejected
+    assert made == (tmp_path / "once.mocps").read_bytes()
 
 
 def test_a_worker_of_another_version_packs_nothing(takes, tmp_path, monkeypatch):

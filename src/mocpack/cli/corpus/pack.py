@@ -63,7 +63,12 @@ def run(
         plan = found.plan(absolute_paths=engine == "ray")
         rejected, kept = make_archive(plan, output, ending, may_write=allowed, engine=workers)
     else:
-        rejected = _pack_at_once(found, output, ending, add=add, workers=jobs, force=force)
+        try:
+            rejected = _pack_at_once(found, output, ending, add=add, workers=jobs, force=force)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(
+                f"{output} was not written; --resume packs in parts and continues after an interrupt"
+            ) from None
     return report_archive(
         output, rejected, count=len(found.files), kept=kept, report=report, as_json=as_json
     )
