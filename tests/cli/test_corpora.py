@@ -121,7 +121,12 @@ def test_verify_info_repair_and_merge_report_the_clips(folder):
     assert cut.returncode == 2
     assert "mocpack corpus repair" in cut.stderr
     saved = run("corpus", "repair", "cut.mocps", "-o", "saved.mocps", folder=folder)
-    assert names(saved.stdout, "1 saved.mocps")
+    assert names(saved.stdout, "1 2 saved.mocps")
+    assert saved.returncode == 2
+    assert names(saved.stderr, "'s2/two' cut.mocps catalog")
+    again = run("corpus", "repair", "all.mocps", "-o", "saved.mocps", "-f", folder=folder)
+    assert (again.returncode, again.stderr) == (0, "")
+    assert names(again.stdout, "2 saved.mocps")
     data[data.find(b"DATA") + 100] ^= 1
     (folder / "bad.mocps").write_bytes(data)
     bad = run("corpus", "verify", "bad.mocps", folder=folder)
@@ -130,7 +135,7 @@ def test_verify_info_repair_and_merge_report_the_clips(folder):
     both = run(
         "corpus", "merge", "all.mocps", "saved.mocps", "-o", "m.mocps", "--prefix", folder=folder
     )
-    assert "3 clips" in both.stdout
+    assert "4 clips" in both.stdout
 
 
 def test_rejected_files_are_errors_and_the_rest_is_packed(folder):

@@ -57,7 +57,7 @@ COMMANDS = {
     "corpus extract": "Extract clips of an archive to .mocp files.",
     "corpus verify": "Verify the checksums of every clip of an archive; exits with 2 if one fails.",
     "corpus merge": "Merge several archives into one without re-encoding their clips.",
-    "corpus repair": "Recover the intact clips of a damaged archive; exits with 2 if any is lost.",
+    "corpus repair": "Save the intact clips of a damaged archive; exits with 2 if any may be lost.",
     "corpus export": "Export the clips of an archive to files, Parquet, Lance or LeRobot.",
     "cluster plan": "Write a plan: which files to pack, their hashes, and how to pack them.",
     "cluster pack": "Pack one shard of a plan; other machines can pack the other shards.",

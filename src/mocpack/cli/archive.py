@@ -96,11 +96,15 @@ def report_archive(
     return 2 if rejected else 0
 
 
-def print_archive_size(output: str) -> None:
-    """Print the number of clips and the size of an archive."""
+def print_archive_size(output: str, *, lost: int = 0, at_least: bool = False) -> None:
+    """Print the number of clips and the size of an archive, and of how many clips these are.
+
+    `lost` is the number of clips that the archive lacks, or a smaller one with `at_least`.
+    """
     with open_corpus(output) as made:
-        clips = count_of(len(made), "clip")
-        files.stdout().print(f"{output}: {clips}, {format_size(made.file_size)}")
+        clips = count_of(len(made) + lost, "clip")
+        whole = f"{len(made)} of {'at least ' if at_least else ''}" if lost or at_least else ""
+        files.stdout().print(f"{output}: {whole}{clips}, {format_size(made.file_size)}")
 
 
 def _archive_facts(output: str) -> dict[str, Any]:

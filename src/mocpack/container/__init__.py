@@ -24,7 +24,7 @@ from mocpack.container.archive_index import (
     read_footer,
     read_trailer,
 )
-from mocpack.container.archive_scan import scan, scan_table
+from mocpack.container.archive_scan import ScannedClip, has_intact_chunks, scan, scan_table
 from mocpack.container.chunks import ARCHIVE_MAGIC, FORMAT_VERSION, MAGIC, check_version, is_packed
 from mocpack.container.file import FileContents, pack
 from mocpack.container.head import Errors, JointErrors
@@ -52,12 +52,14 @@ __all__ = [
     "JointErrors",
     "MemoryLimit",
     "Reader",
+    "ScannedClip",
     "StoredClip",
     "TrackHead",
     "Trailer",
     "base_id",
     "check_name",
     "check_version",
+    "has_intact_chunks",
     "is_archive",
     "is_packed",
     "pack",

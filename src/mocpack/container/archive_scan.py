@@ -11,9 +11,10 @@ from mocpack.container.archive import BASE_ID_BYTES
 from mocpack.container.archive_index import COPY, FILE, HEAD_BYTES, MAX_NAME_BYTES, ClipLocation
 from mocpack.container.chunks import read_chunk_head
 from mocpack.errors import CorruptionError, FormatError
-from mocpack.source import Source
+from mocpack.source import Source, open_source
 
 READ_BYTES = 1 << 20  # per read
+CHUNKS = ("BASE", "CLIP", "tabl", "INDX")
 NO_PLACE = ClipLocation(b"", 0, 0, 0, 0)
 MAX_CLIP_BASES = 16  # writers use at most two
 MAX_CLIP_FIELDS_BYTES = 2 * MAX_NAME_BYTES + MAX_CLIP_BASES * BASE_ID_BYTES + 32
@@ -44,7 +45,9 @@ def scan(source: Source) -> Iterator[ScannedClip]:
                 found = _read_clip_fields(source, body, length, bases, clips)
             except (FormatError, UnicodeDecodeError):
                 continue
-            if not is_intact:
+            if body + length > source.size:
+                found = replace(found, fault="the file ends inside it")
+            elif not is_intact:
                 found = replace(found, fault="its checksum is wrong")
             clips.setdefault(found.name, found)
             yield found
@@ -58,6 +61,20 @@ def scan_table(source: Source) -> bytes | None:
     return None
 
 
+def has_intact_chunks(file: bytes) -> bool:
+    """Return whether the checksums of all chunks of a .mocp file match."""
+    source, at = open_source(file), HEAD_BYTES
+    try:
+        while at < source.size:
+            tag, at, length, crc = read_chunk_head(source, at)
+            if _checksum(source, tag, at, length) != crc:
+                return False
+            at += length
+    except FormatError:
+        return False
+    return True
+
+
 def _read_clip_fields(
     source: Source,
     body: int,
@@ -65,7 +82,8 @@ def _read_clip_fields(
     bases: dict[bytes, bytes],
     clips: dict[str, ScannedClip],
 ) -> ScannedClip:
-    read = FieldReader(source.read(body, min(length, MAX_CLIP_FIELDS_BYTES)), "CLIP chunk")
+    there = min(length, MAX_CLIP_FIELDS_BYTES, source.size - body)
+    read = FieldReader(source.read(body, there), "CLIP chunk")
     name = read.sized(MAX_NAME_BYTES).decode()
     kind = read.varint()
     if kind == COPY:
@@ -87,14 +105,17 @@ def _read_clip_fields(
 
 
 def _chunks(source: Source) -> Iterator[tuple[str, int, int, bool]]:
-    """Yield tag, body offset, body length, and whether the checksum matches, of each chunk."""
+    """Yield tag, body offset, body length, and whether the checksum matches, of each chunk.
+
+    A chunk that the end of the file cuts comes last.
+    """
     at = HEAD_BYTES
     while at < source.size:
         try:
             tag, body, length, crc = read_chunk_head(source, at)
         except FormatError:
             tag, body, length, crc = "", at, 0, 0
-        whole = tag in ("BASE", "CLIP", "tabl", "INDX") and body + length <= source.size
+        whole = tag in CHUNKS and body + length <= source.size
         is_intact = whole and _checksum(source, tag, body, length) == crc
         if whole and (is_intact or _chunk_follows(source, body + length)):
             yield tag, body, length, is_intact
@@ -102,12 +123,14 @@ def _chunks(source: Source) -> Iterator[tuple[str, int, int, bool]]:
         elif (place := _next_tag(source, at + 1)) is not None:
             at = place
         else:
+            if tag in CHUNKS and not whole:
+                yield tag, body, length, False
             return
 
 
 def _chunk_follows(source: Source, at: int) -> bool:
     """Return whether a chunk starts here, which confirms the length of the one before."""
-    return source.read(at, min(4, source.size - at)) in (b"BASE", b"CLIP", b"tabl", b"INDX")
+    return source.read(at, min(4, source.size - at)) in [tag.encode() for tag in CHUNKS]
 
 
 def _next_tag(source: Source, at: int) -> int | None:

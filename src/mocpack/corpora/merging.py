@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from mocpack.container import (
     ClipLocation,
+    Index,
+    ScannedClip,
     StoredClip,
+    has_intact_chunks,
     is_archive,
     read_clip_file,
+    read_trailer,
     scan,
     scan_table,
     to_stored_clip,
@@ -22,8 +26,14 @@ from mocpack.corpora.catalog import Row
 from mocpack.corpora.packing import RejectedFile
 from mocpack.corpora.reading import open_corpus
 from mocpack.corpora.writing import CorpusWriter, front_size
-from mocpack.errors import FormatError, MocpackError, UsageError
-from mocpack.motion import Motion
+from mocpack.errors import (
+    CorruptionError,
+    FormatError,
+    MocpackError,
+    UnsupportedVersionError,
+    UsageError,
+)
+from mocpack.io.choice import list_names
 from mocpack.source import Source, open_source
 from mocpack.units import parse_size
 
@@ -57,45 +67,83 @@ def merge(
 
 
 def repair(path: str | Path, out: str | Path) -> list[RejectedFile]:
-    """Save the intact clips of a damaged archive file; return the others.
+    """Save the intact clips of a damaged archive file; return the others, by name.
 
-    Clips are found by their chunks, and the trailer and the catalog are rebuilt. Columns that a
-    user added come from the old catalog, if it is intact.
+    Clips are found by their chunks and by the index, if it is intact. The trailer and the catalog
+    are rebuilt. Columns that a user added come from the old catalog, if it is intact. If neither
+    the index nor the catalog is, the number of clips is unknown, and the last item of the result
+    is the archive itself.
     """
-    lost = []
     source = open_source(str(path))
     try:
         if not is_archive(source):
             raise FormatError(f"{path}: not a .mocps archive")
-        meta = _user_columns(scan_table(source))
-        with CorpusWriter(out, meta=meta) as writer:
-            for found in scan(source):
-                reason = found.fault
-                if reason is None and found.name in writer:
-                    reason = "occurs twice"
-                if reason is None:
-                    try:
-                        writer.add(*_rebuild_clip(source, found.name, found.place))
-                        continue
-                    except MocpackError as error:
-                        reason = str(error)
-                lost.append(RejectedFile(found.name, f"clip {found.name!r}: {reason}"))
+        index, table = _read_index(source), scan_table(source)
+        if index.files:
+            shards = list_names([name for name, _ in index.files])
+            raise UsageError(f"{path} holds no clips; repair its damaged shards, of {shards}")
+        known = None if table is None else catalog.read_table(table)
+        with CorpusWriter(out, meta=None if known is None else _user_columns(known)) as writer:
+            faults, listed = _save_clips(source, index, writer), index.names
+            if known is not None:
+                listed = known.column(catalog.CLIP_COLUMN).to_pylist()
+            for name in listed:
+                if name not in writer:
+                    faults.setdefault(name, "its chunk is missing")
     finally:
         source.close()
+    lost = [RejectedFile(name, f"clip {name!r}: {reason}") for name, reason in faults.items()]
+    if known is None and not index:
+        reason = (
+            f"the catalog is cut off or damaged: added columns are lost, and so is any clip that "
+            f"followed these {source.size} bytes"
+        )
+        lost.append(RejectedFile(str(path), reason))
     return lost
+
+
+def _save_clips(source: Source, index: Index, writer: CorpusWriter) -> dict[str, str]:
+    """Add the intact clips to an archive; return the faults of the others by name."""
+    faults: dict[str, str | None] = {}
+    for found in scan(source):
+        faults[found.name] = _save_clip(source, found, writer)
+    for number, name in enumerate(index.names):
+        if name not in writer:
+            with suppress(UnsupportedVersionError):  # a clip of an unknown kind
+                fault = _save_clip(source, ScannedClip(name, index.place(number)), writer)
+                faults[name] = fault and faults.get(name, fault)
+    return {name: fault for name, fault in faults.items() if fault is not None}
+
+
+def _save_clip(source: Source, found: ScannedClip, writer: CorpusWriter) -> str | None:
+    """Add a clip to an archive, or return its fault."""
+    if found.fault is not None:
+        return found.fault
+    if found.name in writer:
+        return "occurs twice; the first is saved"
+    try:
+        writer.add(*_rebuild_clip(source, found.name, found.place))
+    except MocpackError as error:
+        return str(error)
+    return None
+
+
+def _read_index(source: Source) -> Index:
+    """Return the index of an archive; empty if its trailer is damaged."""
+    try:
+        return read_trailer(source).index
+    except FormatError:
+        return Index()
 
 
 def _rebuild_clip(source: Source, name: str, place: ClipLocation) -> tuple[StoredClip, Row]:
     data = read_clip_file(source, place)
-    with Motion(data, memory_limit=None) as motion:
-        motion.verify_checksum()
+    if not has_intact_chunks(data):
+        raise CorruptionError("its checksum is wrong")
     kept = to_stored_clip(name, data, front_size(data))
     return kept, catalog.describe_clip(name, data)
 
 
-def _user_columns(table: bytes | None) -> Any:
-    if table is None:
-        return None
-    found = catalog.read_table(table)
+def _user_columns(table: Any) -> Any:
     own = {*catalog.COLUMN_TYPES, *catalog.NOTE_COLUMNS} - {catalog.CLIP_COLUMN}
-    return found.select([name for name in found.column_names if name not in own])
+    return table.select([name for name in table.column_names if name not in own])

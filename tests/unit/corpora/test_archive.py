@@ -319,12 +319,27 @@ def test_a_truncated_archive_loses_only_the_truncated_clips(archive, tmp_path, s
         cut.write_bytes(data[:kept])
         with pytest.raises(TruncatedError, match="mocpack corpus repair"):
             open_corpus(cut)
-        repair(cut, tmp_path / "saved.mocps")
+        lost = repair(cut, tmp_path / "saved.mocps")
         ends = [place.offset + place.size for _, place in whole.index.places()]
         expected = [name for name, end in zip(whole.names, ends, strict=True) if end <= kept]
         with open_corpus(tmp_path / "saved.mocps") as saved:
             assert list(saved.names) == expected
             assert all(saved.read(name) == whole.read(name) for name in expected)
+        if len(expected) < len(whole):
+            # the catalog is cut off too, so the number of clips is unknown
+            assert lost[-1].path == str(cut)
+            assert names(lost[-1].reason, f"{kept} bytes catalog")
+            assert {one.path for one in lost[:-1]} <= {*whole.names} - {*expected}
+
+
+def test_a_clip_that_the_end_of_the_file_cuts_is_named(archive, tmp_path):
+    with open_corpus(archive) as whole:
+        place = whole.index.place(2)
+    (tmp_path / "cut.mocps").write_bytes(archive.read_bytes()[: place.offset + place.size - 1])
+    lost = repair(tmp_path / "cut.mocps", tmp_path / "saved.mocps")
+    assert [one.path for one in lost] == ["d", str(tmp_path / "cut.mocps")]
+    with open_corpus(tmp_path / "saved.mocps") as saved:
+        assert saved.names == ("a", "b")
 
 
 def test_a_damaged_byte_costs_the_clip_that_it_is_in(archive, tmp_path):
@@ -349,20 +364,64 @@ def test_a_damaged_length_costs_no_clip_after_it(archive, tmp_path):
         data = bytearray(archive.read_bytes())
         at = data.find(b"CLIP")
         data[at + 4 : at + 7] = b"\xff\xff\xff"
-        (tmp_path / "broken.mocps").write_bytes(data)
-        repair(tmp_path / "broken.mocps", tmp_path / "saved.mocps")
-        with open_corpus(tmp_path / "saved.mocps") as saved:
-            assert saved.names == ("b", "d", "deep/c")
-            assert all(saved.read(name) == whole.read(name) for name in saved.names)
+        # with an intact trailer, not even this clip; with the catalog alone, it is named
+        for cut, kept in ((0, ("b", "d", "deep/c", "a")), (FOOTER_BYTES, ("b", "d", "deep/c"))):
+            (tmp_path / "broken.mocps").write_bytes(data[: len(data) - cut])
+            lost = repair(tmp_path / "broken.mocps", tmp_path / "saved.mocps")
+            assert [one.path for one in lost] == [name for name in whole.names if name not in kept]
+            with open_corpus(tmp_path / "saved.mocps") as saved:
+                assert saved.names == kept
+                assert all(saved.read(name) == whole.read(name) for name in kept)
+
+
+def test_repair_saves_the_clips_beside_one_of_an_unknown_kind(archive, tmp_path):
+    (tmp_path / "newer.mocps").write_bytes(with_kind(archive.read_bytes(), 1, 7))
+    data = bytearray((tmp_path / "newer.mocps").read_bytes())
+    data[data.find(b"BASE") + 30] ^= 1
+    (tmp_path / "newer.mocps").write_bytes(data)
+    lost = repair(tmp_path / "newer.mocps", tmp_path / "saved.mocps")
+    assert [one.path for one in lost] == ["b"]
+    with open_corpus(tmp_path / "saved.mocps") as saved:
+        assert sorted(saved.names) == ["a", "d", "deep/c"]
+
+
+def test_a_damaged_skeleton_is_taken_from_the_trailer(archive, tmp_path):
+    data = bytearray(archive.read_bytes())
+    data[data.find(b"BASE") + 30] ^= 1
+    (tmp_path / "broken.mocps").write_bytes(data)
+    assert repair(tmp_path / "broken.mocps", tmp_path / "saved.mocps") == []
+    with open_corpus(archive) as whole, open_corpus(tmp_path / "saved.mocps") as saved:
+        assert sorted(saved.names) == sorted(whole.names)
+        assert all(saved.read(name) == whole.read(name) for name in saved.names)
 
 
 def test_clips_whose_skeleton_is_lost_are_reported(archive, tmp_path):
     data = bytearray(archive.read_bytes())
     data[data.find(b"BASE") + 30] ^= 1
-    (tmp_path / "broken.mocps").write_bytes(data)
+    (tmp_path / "broken.mocps").write_bytes(data[:-FOOTER_BYTES])
     lost = repair(tmp_path / "broken.mocps", tmp_path / "saved.mocps")
     assert {one.path for one in lost} == {"a", "b", "deep/c"}
     assert all(names(one.reason, "skeleton") for one in lost)
+
+
+def test_a_clip_with_a_damaged_chunk_is_not_saved_by_the_trailer(archive, tmp_path):
+    with open_corpus(archive) as whole:
+        place = whole.index.place(1)
+        for at in range(place.offset, place.offset + place.size, 7):
+            data = bytearray(archive.read_bytes())
+            data[at] ^= 0x40
+            (tmp_path / "broken.mocps").write_bytes(data)
+            lost = repair(tmp_path / "broken.mocps", tmp_path / "saved.mocps")
+            with open_corpus(tmp_path / "saved.mocps") as saved:
+                assert all(saved.read(name) == whole.read(name) for name in saved.names)
+                assert [one.path for one in lost] == [n for n in whole.names if n not in saved]
+
+
+def test_repair_of_an_archive_in_shards_names_the_shards(takes, tmp_path):
+    pack(takes, tmp_path / "s.mocps", FAST, shard_size=2000)
+    with pytest.raises(UsageError, match=naming("s.mocps s-00000.mocps")):
+        repair(tmp_path / "s.mocps", tmp_path / "saved.mocps")
+    assert not (tmp_path / "saved.mocps").exists()
 
 
 def test_repair_keeps_a_users_columns_if_the_catalogue_is_whole(takes, tmp_path):

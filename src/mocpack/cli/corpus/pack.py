@@ -66,9 +66,8 @@ def run(
         try:
             rejected = _pack_at_once(found, output, ending, add=add, workers=jobs, force=force)
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(
-                f"{output} was not written; --resume packs in parts and continues after an interrupt"
-            ) from None
+            advice = "" if add else "; with --resume, an interrupted run can be continued"
+            raise KeyboardInterrupt(f"{output} was not written{advice}") from None
     return report_archive(
         output, rejected, count=len(found.files), kept=kept, report=report, as_json=as_json
     )

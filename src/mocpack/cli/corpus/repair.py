@@ -18,11 +18,12 @@ def run(
     output: Annotated[str, typer.Option("--output", "-o", help="Archive to write (.mocps).")],
     force: options.Force = False,
 ) -> int:
-    """Recover the intact clips of a damaged archive; exits with 2 if any is lost."""
+    """Save the intact clips of a damaged archive; exits with 2 if any may be lost."""
     files.check_not_input(output, [archive])
     check_output(output, force=force)
     lost = repair(archive, output)
     for one in lost:
         print_error(f"{archive}: {one.reason}")
-    print_archive_size(output)
+    unseen = sum(one.path == archive for one in lost)  # the archive itself, if its end is lost
+    print_archive_size(output, lost=len(lost) - unseen, at_least=bool(unseen))
     return 2 if lost else 0
