@@ -33,15 +33,15 @@ def killed(event, words):
 sys.addaudithook(killed)
 """
 
-# a worker stops when it opens the file of this name
+# a worker that opens the file of this name goes on when the pipe "go" is written
 STOPPED = """
-import multiprocessing, signal, sys
+import multiprocessing, sys
 
 def stop(event, words):
     if event == "open" and str(words[0]).endswith("stop.bvh"):
         if multiprocessing.parent_process() is not None:
             open("stopped", "w").close()
-            signal.pause()
+            open("go").close()
 
 sys.addaudithook(stop)
 """
@@ -195,35 +195,73 @@ def test_a_killed_run_resumes_and_leaves_no_parts(folder):
     assert [path.name for path in folder.glob("*killed.mocps?*")] == [".killed.mocps.packed"]
 
 
-@pytest.mark.skipif(not hasattr(signal, "pause"), reason="needs POSIX signals")
-def test_an_interrupted_run_prints_the_command_that_continues_it(folder, tmp_path):
-    shutil.copytree(folder / "takes", tmp_path / "my takes")
-    shutil.copy(folder / "takes/one.bvh", tmp_path / "stop.bvh")
+@pytest.fixture
+def stopping(folder, tmp_path):
+    """A folder in which a worker that packs stop.bvh waits."""
     (tmp_path / "sitecustomize.py").write_text(STOPPED)
+    shutil.copy(folder / "takes/one.bvh", tmp_path / "stop.bvh")
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("needs named pipes")
+    os.mkfifo(tmp_path / "go")
+    return tmp_path
+
+
+def start_and_wait(folder, words):
+    process = start(
+        [sys.executable, "-m", "mocpack", *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not (folder / "stopped").exists():
+        assert process.poll() is None, process.communicate()
+    return process
+
+
+@pytest.mark.parametrize("how", [["--append"], ["--resume"], []])
+def test_a_second_command_that_writes_the_same_archive_is_refused(folder, stopping, how):
+    shutil.copytree(folder / "takes/s2", stopping / "s2")
+    if "--append" in how:
+        shutil.copy(folder / "takes/one.bvh", stopping / "old.bvh")
+        assert (
+            run("corpus", "pack", "old.bvh", "-o", "x.mocps", *HOW, folder=stopping).returncode == 0
+        )
+    shutil.copy(folder / "all.mocps", stopping / "other.mocps")
+    process = start_and_wait(stopping, ["corpus", "pack", "stop.bvh", "-o", "x.mocps", *HOW, *how])
+    seconds = [["pack", "s2", *HOW, *how], ["pack", "s2", *HOW], ["merge", "other.mocps"]]
+    for second in [*seconds, ["repair", "other.mocps"]]:
+        refused = run("corpus", *second, "-o", "x.mocps", folder=stopping)
+        assert refused.returncode == 2
+        assert names(refused.stderr, "x.mocps")
+        assert refused.stderr.count("\n") == 1
+    (stopping / "go").open("wb").close()
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 0, told
+    with mocpack.open_corpus(stopping / "x.mocps") as found:
+        assert found.names == (("old",) if "--append" in how else ()) + ("stop",)
+    assert not (stopping / ".x.mocps.lock").exists()
+
+
+def test_an_interrupted_run_prints_the_command_that_continues_it(folder, stopping):
+    shutil.copytree(folder / "takes", stopping / "my takes")
     words = ["corpus", "pack", "my takes", "stop.bvh", "-o", "all.mocps", *HOW]
     for how in ([], ["--resume"]):
-        process = start(
-            [sys.executable, "-m", "mocpack", *words, *how],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(tmp_path)},
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        while not (tmp_path / "stopped").exists():
-            assert process.poll() is None
+        process = start_and_wait(stopping, [*words, *how])
         process.send_signal(signal.SIGINT)
         _, told = process.communicate(timeout=60)
         assert process.returncode == 130
         assert told.count("\n") == 1
         assert names(told, "--resume")
-        (tmp_path / "stopped").unlink()
+        (stopping / "stopped").unlink()
     line = told.rstrip("\n")
     assert names(line, "4 5 parts")  # stop is the last by name
     command = shlex.split(line[line.index("mocpack corpus") :])
     assert command == ["mocpack", *words, "--resume"]
-    done = run(*command[1:], folder=tmp_path)
+    done = run(*command[1:], folder=stopping)
     assert done.returncode == 0, done.stderr
-    assert not list(tmp_path.glob("all.mocps.parts"))
+    assert not list(stopping.glob("all.mocps.parts"))
 
 
 @pytest.mark.slow

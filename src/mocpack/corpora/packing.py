@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,7 +22,6 @@ from mocpack.container import StoredClip, check_name, is_packed, to_stored_clip
 from mocpack.cores import core_count
 from mocpack.corpora import catalog, storage
 from mocpack.corpora.catalog import Row
-from mocpack.corpora.reading import open_corpus
 from mocpack.corpora.writing import CorpusWriter, front_size
 from mocpack.errors import FormatError, MocpackError, UsageError, describe_bug
 from mocpack.io import list_clips_in_bytes
@@ -134,29 +132,11 @@ def append(
     An archive in shards gets new shards; the existing ones are not written.
     """
     size = None if shard_size is None else parse_size(shard_size)
-    with ExitStack() as stack:
-        old = stack.enter_context(open_corpus(path))
-        sharded = bool(old.index.files)
-        if sharded and size is None:
-            size = max(count for _, count in old.index.files)
-        if size is not None and not sharded:
-            raise UsageError(f"{path} is not sharded; append without --shard-size")
-        kept = old.index if sharded else None
-        writer = CorpusWriter(
-            path,
-            shard_size=size,
-            meta=meta,
-            name_pattern=name_pattern,
-            old_index=kept,
-            old_table=old.load_catalog(),
-        )
-        stack.enter_context(writer)
-        for name in old.names:
-            if name in files:
+    given = {"meta": meta, "name_pattern": name_pattern, "shard_size": size}
+    with CorpusWriter(path, **given, append=True) as writer:
+        for name in files:
+            if name in writer:
                 raise UsageError(f"{path}: clip {name!r} exists already")
-        if not sharded:
-            for clip in old.stored_clips():
-                writer.add(clip)
         return pack_into(writer, files, packing or PackOptions(), workers, on_progress)
 
 

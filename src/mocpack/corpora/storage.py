@@ -19,6 +19,7 @@ from typing import Any, BinaryIO, TypeVar
 from mocpack import io
 from mocpack.arguments import is_url
 from mocpack.corpora.remote import file_system, name_store_errors
+from mocpack.errors import UsageError
 from mocpack.file_errors import NamedWriter
 from mocpack.io.atomic import atomic_stream, write_atomically
 from mocpack.termination import unwind_when_terminated
@@ -68,10 +69,19 @@ def write(data: bytes, name: str) -> None:
 
 
 @contextmanager
-def stream(name: str) -> Iterator[BinaryIO]:
-    """Yield a stream that becomes the file when the block ends without an error."""
+def stream(name: str, *, replaces: str | None = None) -> Iterator[BinaryIO]:
+    """Yield a stream that becomes the file when the block ends without an error.
+
+    Raise `UsageError` and keep the existing file if its version is not `replaces`. For a URL, this
+    is checked before the upload, which other writers can overtake.
+    """
+
+    def check() -> None:
+        if replaces is not None:
+            check_version(name, replaces)
+
     if not is_url(name):
-        with atomic_stream(name) as file:
+        with atomic_stream(name, check) as file:
             yield file
         return
     _call(name, lambda system, path: None)  # report a bad URL before the work
@@ -79,6 +89,7 @@ def stream(name: str) -> Iterator[BinaryIO]:
         here = Path(folder) / "upload"
         with NamedWriter(os.open(here, os.O_WRONLY | os.O_CREAT), here) as file:
             yield file
+        check()
         # by path, because fsspec then uploads large files in parts
         _call(name, lambda system, path: _upload(system, path, here))
 
@@ -96,6 +107,27 @@ def file_info(name: str) -> FileInfo:
         return _call(name, lambda system, path: _to_file_info(system, name, system.info(path)))
     found = os.stat(name)  # noqa: PTH116 - ten times as fast as Path.stat
     return FileInfo(name, found.st_size, "", found.st_mtime)
+
+
+def version(name: str) -> str:
+    """Return a text that changes when a file is written or replaced; empty if it does not exist."""
+    try:
+        if is_url(name):
+            info = file_info(name)
+            return f"{info.size} {info.mark}"
+        found = os.stat(name)  # noqa: PTH116 - as above
+    except FileNotFoundError:
+        return ""
+    return f"{found.st_ino} {found.st_size} {found.st_mtime_ns}"
+
+
+def check_version(name: str, expected: str) -> None:
+    """Raise `UsageError` if a file is no longer the one that had this version."""
+    if version(name) != expected:
+        raise UsageError(
+            f"{name}: another program wrote or removed this file while its replacement was made; "
+            "it was left as it is"
+        )
 
 
 def list_files(folder: str) -> list[FileInfo]:

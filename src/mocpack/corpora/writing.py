@@ -12,7 +12,8 @@ import numpy as np
 from mocpack.container import ArchiveWriter, Index, StoredClip
 from mocpack.corpora import catalog, storage
 from mocpack.corpora.catalog import Row
-from mocpack.corpora.reading import MAX_WHOLE_CLIP_BYTES
+from mocpack.corpora.reading import MAX_WHOLE_CLIP_BYTES, open_corpus
+from mocpack.corpora.sole_writer import sole_writer
 from mocpack.errors import UsageError
 from mocpack.motion import Motion
 
@@ -23,7 +24,10 @@ class CorpusWriter:
     """Writes an archive with its catalog, in one file or in shards, atomically.
 
     Files appear when the ``with`` block ends without an error. Shards appear first, so that an
-    archive never lists a missing shard.
+    archive never lists a missing shard. In the block, no other process can write the archive.
+
+    With `append`, the archive starts with the clips of the existing one. If that is in shards, they
+    stay, and new clips go to new shards.
     """
 
     def __init__(
@@ -34,8 +38,7 @@ class CorpusWriter:
         meta: Any = None,
         name_pattern: str | None = None,
         table: Any = None,
-        old_index: Index | None = None,
-        old_table: Any = None,
+        append: bool = False,
     ) -> None:
         self._path = str(path)
         if storage.base_name(self._path).suffix != SUFFIX:
@@ -44,18 +47,35 @@ class CorpusWriter:
             raise UsageError(f"shard_size must be at least 1 byte, got {shard_size}")
         catalog.import_parquet()  # report a missing package before the work
         self._shard_size, self._meta, self._pattern = shard_size, meta, name_pattern
-        self._table, self._old_index, self._old_table = table, old_index or Index(), old_table
+        self._table, self._append = table, append
+        self._old_index, self._old_table = Index(), None
         self._rows: list[Row] = []
         self._finished: list[tuple[str, int, Index]] = []
-        self._names = set(self._old_index.names)
-        self._stack = ExitStack()
+        self._names: set[str] = set()
         self._writer: ArchiveWriter | None = None
 
     def __enter__(self) -> Self:
-        self._stack.__enter__()
-        # entered first, so that it appears last
-        self._top = ArchiveWriter(self._stack.enter_context(storage.stream(self._path)))
+        with ExitStack() as stack:
+            self._version = stack.enter_context(sole_writer(self._path))
+            # entered first, so that it appears last
+            stream = stack.enter_context(storage.stream(self._path, replaces=self._version))
+            self._top = ArchiveWriter(stream)
+            if self._append:
+                self._add_old_clips()
+            self._stack = stack.pop_all()
         return self
+
+    def _add_old_clips(self) -> None:
+        with open_corpus(self._path) as old:
+            if old.index.files:
+                self._old_index, self._names = old.index, set(old.names)
+                self._shard_size = self._shard_size or max(size for _, size in old.index.files)
+            elif self._shard_size is not None:
+                raise UsageError(f"{self._path} is not sharded; append without --shard-size")
+            else:
+                for clip in old.stored_clips():
+                    self.add(clip)
+            self._old_table = old.load_catalog()
 
     def __exit__(
         self,
@@ -105,6 +125,7 @@ class CorpusWriter:
         if self._writer is not None:
             self._finish_shard()
         table = catalog.table_to_bytes(self._build_catalog())
+        storage.check_version(self._path, self._version)  # before shards appear
         self._top.end(table, None if self._shard_size is None else self._merge_indexes())
 
     def _build_catalog(self) -> Any:

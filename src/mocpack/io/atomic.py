@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -46,8 +46,11 @@ def write_all_atomically(files: Mapping[Path, bytes]) -> None:
 
 
 @contextmanager
-def atomic_stream(path: str | Path) -> Iterator[BinaryIO]:
-    """Yield a stream that becomes the file if the block succeeds, and is removed otherwise."""
+def atomic_stream(path: str | Path, check: Callable[[], None] = lambda: None) -> Iterator[BinaryIO]:
+    """Yield a stream that becomes the file if the block succeeds, and is removed otherwise.
+
+    `check` is called when the stream is on disk, and may raise to keep the old file.
+    """
     path = Path(path)
     target = Path(os.path.realpath(path))
     with unwind_when_terminated():
@@ -61,6 +64,7 @@ def atomic_stream(path: str | Path) -> Iterator[BinaryIO]:
                 file.flush()
                 with add_path_to_errors(path):
                     os.fsync(file.fileno())
+            check()
             with add_path_to_errors(path):
                 _copy_owner_and_mode(temporary, target)
                 temporary.replace(target)

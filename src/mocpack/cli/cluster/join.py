@@ -5,6 +5,7 @@ from __future__ import annotations
 from mocpack.cli import options
 from mocpack.cli.archive import ArchiveOptions, report_archive
 from mocpack.cli.pack_parts import make_archive, may_write, read_plan
+from mocpack.corpora.sole_writer import sole_writer
 
 
 def run(
@@ -18,9 +19,10 @@ def run(
 ) -> int:
     """Join the packed shards of a plan into the archive."""
     whole = read_plan(plan, output)
-    rejected, kept = make_archive(
-        whole, output, archive.parse(), may_write=may_write(output, force=force)
-    )
+    with sole_writer(output):
+        rejected, kept = make_archive(
+            whole, output, archive.parse(), may_write=may_write(output, force=force)
+        )
     return report_archive(
         output, rejected, count=len(whole.files), kept=kept, report=report, as_json=as_json
     )

@@ -10,6 +10,7 @@ from mocpack.cli import files, options
 from mocpack.cli.archive import print_archive_size
 from mocpack.cli.pack_parts import check_output
 from mocpack.corpora.merging import merge
+from mocpack.corpora.sole_writer import sole_writer
 
 
 def run(
@@ -26,7 +27,8 @@ def run(
 ) -> int:
     """Merge several archives into one without re-encoding their clips."""
     files.check_not_input(output, archives)
-    check_output(output, force=force)
-    merge(archives, output, prefix=prefix, shard_size=shard_size)
+    with sole_writer(output):
+        check_output(output, force=force)
+        merge(archives, output, prefix=prefix, shard_size=shard_size)
     print_archive_size(output)
     return 0

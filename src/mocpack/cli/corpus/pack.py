@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
@@ -17,6 +18,7 @@ from mocpack.cli.reading import Reading
 from mocpack.corpora.engines import make_engine
 from mocpack.corpora.packing import ALL_FRAMES, PackOptions, RejectedFile, append, pack
 from mocpack.corpora.parts import make_counter
+from mocpack.corpora.sole_writer import sole_writer
 from mocpack.errors import UsageError
 
 
@@ -57,17 +59,14 @@ def run(
     found = find_inputs(inputs, packing)
     files.check_not_input(output, found.files.values())
     ending, kept = archive.parse(), False
-    if in_parts:
-        workers = make_engine(engine or "local", workers=jobs, address=address)
-        allowed = may_write(output, force=force)  # raises before files are hashed
-        plan = found.plan(absolute_paths=engine == "ray")
-        rejected, kept = make_archive(plan, output, ending, may_write=allowed, engine=workers)
-    else:
-        try:
+    with sole_writer(output):
+        if in_parts:
+            workers = make_engine(engine or "local", workers=jobs, address=address)
+            allowed = may_write(output, force=force)  # raises before files are hashed
+            plan = found.plan(absolute_paths=engine == "ray")
+            rejected, kept = make_archive(plan, output, ending, may_write=allowed, engine=workers)
+        else:
             rejected = _pack_at_once(found, output, ending, add=add, workers=jobs, force=force)
-        except KeyboardInterrupt:
-            advice = "" if add else "; with --resume, an interrupted run can be continued"
-            raise KeyboardInterrupt(f"{output} was not written{advice}") from None
     return report_archive(
         output, rejected, count=len(found.files), kept=kept, report=report, as_json=as_json
     )
@@ -80,7 +79,7 @@ def _pack_at_once(
     if not add:
         check_output(output, force=force)
     work: Callable[..., list[RejectedFile]] = append if add else pack
-    with make_progress_bar() as bar:
+    with _name_resume(output, add=add), make_progress_bar() as bar:
         task = bar.add_task("packing", total=None)
         on_progress = make_counter(
             [1] * len(found.files),
@@ -89,3 +88,13 @@ def _pack_at_once(
         return work(
             found.files, output, found.packing, workers=workers, on_progress=on_progress, **ending
         )
+
+
+@contextmanager
+def _name_resume(output: str, *, add: bool) -> Iterator[None]:
+    """Add to an interrupt how to pack so that a run can be continued."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        advice = "" if add else "; with --resume, an interrupted run can be continued"
+        raise KeyboardInterrupt(f"{output} was not written{advice}") from None

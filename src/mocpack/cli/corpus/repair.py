@@ -11,6 +11,7 @@ from mocpack.cli.archive import print_archive_size
 from mocpack.cli.pack_parts import check_output
 from mocpack.cli.terminal import print_error
 from mocpack.corpora.merging import repair
+from mocpack.corpora.sole_writer import sole_writer
 
 
 def run(
@@ -20,8 +21,9 @@ def run(
 ) -> int:
     """Save the intact clips of a damaged archive; exits with 2 if any may be lost."""
     files.check_not_input(output, [archive])
-    check_output(output, force=force)
-    lost = repair(archive, output)
+    with sole_writer(output):
+        check_output(output, force=force)
+        lost = repair(archive, output)
     for one in lost:
         print_error(f"{archive}: {one.reason}")
     unseen = sum(one.path == archive for one in lost)  # the archive itself, if its end is lost
