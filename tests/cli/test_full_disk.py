@@ -36,6 +36,13 @@ def inputs(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(autouse=True)
+def keep_no_bytecode(monkeypatch):
+    """Python itself would keep the modules that the limit cuts, and fail to load them later."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+
+
 def call(*words):
     """Run a command in this process; return its exit code."""
     with pytest.raises(SystemExit) as leaving:
