@@ -195,6 +195,17 @@ def test_a_killed_run_resumes_and_leaves_no_parts(folder):
     assert [path.name for path in folder.glob("*killed.mocps?*")] == [".killed.mocps.packed"]
 
 
+@pytest.mark.parametrize("how", [[], ["--resume"]])
+def test_labels_that_do_not_fit_are_refused_before_packing(folder, tmp_path, how):
+    (tmp_path / "labels.csv").write_text("clip,mood,mood\none,sad,glad\n")
+    words = ["corpus", "pack", folder / "takes", "-o", "x.mocps", "--meta", "labels.csv"]
+    refused = run(*words, *how, folder=tmp_path)
+    assert refused.returncode == 2
+    assert names(refused.stderr, "--meta mood")
+    assert refused.stderr.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["labels.csv"]
+
+
 @pytest.fixture
 def stopping(folder, tmp_path):
     """A folder in which a worker that packs stop.bvh waits."""

@@ -122,7 +122,8 @@ def make_archive(
     if rejected is None:
         if not is_url(output):
             remove_temporaries(output)
-        catalog.import_parquet()  # raises before the work if the package is missing
+        clip_names = [one.name for one in plan.files]
+        catalog.check_labels(clip_names, ending["meta"], ending["name_pattern"])  # before the work
         if engine is not None:
             pack_parts(plan.parts, storage.absolute(folder), engine)
         with name_command_to_continue(plan.parts, folder):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +43,19 @@ NOTE_COLUMNS = ("bones", "unit_guessed")
 
 # as pyarrow.types names them
 JSON_TYPES = ("string", "large_string", "integer", "floating", "boolean", "null")
+# matches names in a process of its own, because a regular expression can take exponential time
+MATCHER = """
+import json, re, sys
+pattern, seconds, names = json.load(sys.stdin)
+try:
+    import resource
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+except ModuleNotFoundError:  # on Windows, where only the parent limits the time
+    pass
+find = re.compile(pattern).search
+json.dump([match.groupdict() if (match := find(name)) else {} for name in names], sys.stdout)
+"""
+MATCH_CPU_S, MATCH_WALL_S = 10, 120
 
 INDEX_COLUMNS = ("frames", "fps", "bytes")  # in the archive's index, so the Parquet has no copy
 
@@ -83,21 +99,52 @@ def make_table(rows: Sequence[Row]) -> Any:
     return pa.Table.from_pylist([{n: row.get(n) for n in types} for row in rows], pa.schema(fields))
 
 
-def join_columns(own: Any, meta: Any) -> Any:
+def check_labels(names: Iterable[str], meta: Any, pattern: str | None, old: Any = None) -> None:
+    """Raise `UsageError` if labels do not fit the catalog of these clips, or an old one.
+
+    Call it before packing: it builds such a catalog, so that nothing can fail after packing.
+    """
+    table = add_labels(make_table([{CLIP_COLUMN: name} for name in names]), meta, pattern)
+    try:
+        table_to_bytes(table if old is None else concat_tables([old, table]))
+    except import_arrow().ArrowException as error:
+        raise UsageError(f"a catalog cannot hold the columns of --meta: {error}") from error
+
+
+def add_labels(own: Any, meta: Any, pattern: str | None) -> Any:
+    """Return a catalog with the columns that `meta` and the groups of `pattern` add."""
+    if pattern is not None:
+        names = own.column(CLIP_COLUMN).to_pylist()
+        own = join_columns(own, names_to_columns(names, pattern), "--name-pattern")
+    return own if meta is None else join_columns(own, meta, "--meta")
+
+
+def join_columns(own: Any, meta: Any, option: str) -> Any:
     """Return a catalog with the columns of a user's table; null for clips that it does not list."""
     pa = import_arrow()
     if CLIP_COLUMN not in meta.column_names:
         raise UsageError(
-            f"the table of --meta needs a column {CLIP_COLUMN!r}, got {meta.column_names}"
+            f"the table of {option} needs a column {CLIP_COLUMN!r}, got {meta.column_names}"
         )
-    both = sorted((set(own.column_names) & set(meta.column_names)) - {CLIP_COLUMN})
+    # SQL does not distinguish upper and lower case
+    added = [name.lower() for name in meta.column_names if name != CLIP_COLUMN]
+    taken = {name.lower() for name in (*own.column_names, *COLUMN_TYPES, *NOTE_COLUMNS)}
+    both = [name for name in meta.column_names if name != CLIP_COLUMN and name.lower() in taken]
     if both:
-        raise UsageError(f"--meta: columns {', '.join(both)} exist in every catalog; rename yours")
+        raise UsageError(f"{option}: the catalog has columns {', '.join(both)}; rename yours")
+    twice = sorted({name for name in meta.column_names if added.count(name.lower()) > 1})
+    if twice or meta.column_names.count(CLIP_COLUMN) > 1:
+        raise UsageError(f"{option}: columns are repeated: {', '.join(twice or [CLIP_COLUMN])}")
+    kind = meta.schema.field(CLIP_COLUMN).type
+    if not pa.types.is_string(getattr(kind, "value_type", kind)) and not pa.types.is_large_string(
+        kind
+    ):
+        raise UsageError(f"{option}: column {CLIP_COLUMN} must hold text, got {kind}")
     keys = meta.column(CLIP_COLUMN).to_pylist()
     rows = {key: place for place, key in enumerate(keys)}
     if len(rows) < len(keys):
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise UsageError(f"the table of --meta lists clip {twice!r} twice")
+        again = next(key for key in keys if keys.count(key) > 1)
+        raise UsageError(f"the table of {option} lists clip {again!r} twice")
     places = pa.array([rows.get(name) for name in own.column(CLIP_COLUMN).to_pylist()], pa.int64())
     for name in meta.column_names:
         if name != CLIP_COLUMN:
@@ -110,25 +157,42 @@ def concat_tables(tables: Sequence[Any]) -> Any:
     pa = import_arrow()
     try:
         return pa.concat_tables(tables, promote_options="permissive")
-    except pa.ArrowInvalid as error:
+    except pa.ArrowException as error:
         raise UsageError(f"catalogs have incompatible columns: {error}") from error
 
 
 def names_to_columns(names: Sequence[str], pattern: str) -> Any:
     """Return a table of the named groups that `pattern` matches in each name."""
     try:
-        found = re.compile(pattern)
-    except re.error as error:
+        groups = [*re.compile(pattern).groupindex]
+    except (re.error, OverflowError, RecursionError) as error:
         raise UsageError(f"--name-pattern {pattern!r}: {error}") from error
-    if not found.groupindex:
+    if not groups:
         raise UsageError(f"--name-pattern {pattern!r} needs a named group, such as (?P<subject>…)")
-    rows = []
-    for name in names:
-        match = found.search(name)
-        rows.append({CLIP_COLUMN: name, **(match.groupdict() if match else {})})
+    rows = [
+        {CLIP_COLUMN: name, **row}
+        for name, row in zip(names, _match_names(names, pattern), strict=True)
+    ]
     pa = import_arrow()
-    columns = [CLIP_COLUMN, *found.groupindex]
+    columns = [CLIP_COLUMN, *groups]
     return pa.Table.from_pylist(rows, pa.schema([(column, pa.string()) for column in columns]))
+
+
+def _match_names(names: Sequence[str], pattern: str) -> list[dict[str, str | None]]:
+    """Return the named groups of each name, from a process that ends if matching takes too long."""
+    request = json.dumps([pattern, MATCH_CPU_S, list(names)])
+    words = [sys.executable, "-I", "-S", "-c", MATCHER]
+    try:
+        done = subprocess.run(
+            words, input=request.encode(), capture_output=True, timeout=MATCH_WALL_S, check=True
+        )
+    except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as error:
+        raise UsageError(
+            f"--name-pattern {pattern!r} does not match {len(names)} clip names within "
+            f"{MATCH_CPU_S} s; nested repeats such as (a+)+ take exponential time"
+        ) from error
+    found: list[dict[str, str | None]] = json.loads(done.stdout)
+    return found
 
 
 def read_meta(path: str | Path) -> Any:

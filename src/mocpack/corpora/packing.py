@@ -104,6 +104,7 @@ def pack(
     """
     size = None if shard_size is None else parse_size(shard_size)
     with CorpusWriter(path, shard_size=size, meta=meta, name_pattern=name_pattern) as writer:
+        writer.check_labels(files)
         rejected = pack_into(writer, files, packing or PackOptions(), workers, on_progress)
         check_some_packed(rejected, len(files), path)
         return rejected
@@ -137,6 +138,7 @@ def append(
         for name in files:
             if name in writer:
                 raise UsageError(f"{path}: clip {name!r} exists already")
+        writer.check_labels(files)
         return pack_into(writer, files, packing or PackOptions(), workers, on_progress)
 
 

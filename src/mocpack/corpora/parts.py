@@ -155,6 +155,7 @@ def join(
     rejected: list[RejectedFile] = []
     given = {"meta": meta, "name_pattern": name_pattern, "shard_size": shard_size}
     with CorpusWriter(path, **given) as writer:
+        writer.check_labels(file.name for part in parts for file in part.files)
         for packed in _read_ahead(parts, folder):
             rejected += packed.rejected
             for clip, row in zip(packed.clips, packed.rows, strict=True):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -103,6 +105,10 @@ class CorpusWriter:
         if row is not None:
             self._rows.append(row)
 
+    def check_labels(self, names: Iterable[str]) -> None:
+        """Raise if the labels do not fit the catalog of these clips; call it before packing."""
+        catalog.check_labels(names, self._meta, self._pattern, self._old_table)
+
     def _current_shard(self) -> ArchiveWriter:
         if self._shard_size is None:
             return self._top
@@ -132,11 +138,12 @@ class CorpusWriter:
         if self._table is not None:
             return self._table
         new = catalog.make_table(self._rows)
-        if self._pattern is not None:
-            names = [row[catalog.CLIP_COLUMN] for row in self._rows]
-            new = catalog.join_columns(new, catalog.names_to_columns(names, self._pattern))
-        if self._meta is not None:
-            new = catalog.join_columns(new, self._meta)
+        for labels in ((None, self._pattern), (self._meta, None)):
+            try:
+                new = catalog.add_labels(new, *labels)
+            except UsageError as error:
+                # names of motions inside files were unknown to `check_labels`; keep the work
+                warnings.warn(f"{error}; its columns are left out", stacklevel=2)
         return new if self._old_table is None else catalog.concat_tables([self._old_table, new])
 
     def _merge_indexes(self) -> Index:

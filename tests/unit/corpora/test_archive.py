@@ -7,6 +7,7 @@ import sys
 import zlib
 from collections import OrderedDict
 from dataclasses import replace
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -24,7 +25,17 @@ from mocpack.container import (
 )
 from mocpack.container.archive_index import COLUMNS, pack_index
 from mocpack.container.chunks import pack_chunk
-from mocpack.corpora import append, merge, open_corpus, pack, reading, repair, verify
+from mocpack.corpora import (
+    append,
+    catalog,
+    merge,
+    open_corpus,
+    pack,
+    packing,
+    reading,
+    repair,
+    verify,
+)
 from mocpack.corpora.packing import PackOptions
 from mocpack.errors import (
     CorruptionError,
@@ -259,17 +270,77 @@ def test_a_users_columns_are_in_the_catalogue_and_choose_clips(takes, tmp_path):
                 found.select(bad)
 
 
-def test_columns_that_collide_or_repeat_are_refused(takes, tmp_path):
+def wrong_labels():
+    """Options of labels that do not fit, and what the error names."""
     import pyarrow as pa
 
-    for meta, named in (
-        (pa.table({"clip": ["a"], "frames": [1]}), "frames"),
-        (pa.table({"clip": ["a", "a"], "mood": ["x", "y"]}), "--meta 'a'"),
-        (pa.table({"name": ["a"]}), "--meta 'clip' 'name'"),
-    ):
+    repeated = pa.Table.from_arrays([pa.array(["a"])] * 3, ["clip", "mood", "mood"])
+    nested = pa.table({"clip": ["a"], "tags": [["x", "y"]]})
+    return {
+        "a built-in column": ({"meta": pa.table({"clip": ["a"], "frames": [1]})}, "frames"),
+        "one of some clips": ({"meta": pa.table({"clip": ["a"], "bones": [1]})}, "bones"),
+        "in other letters": ({"meta": pa.table({"clip": ["a"], "FPS": [1]})}, "FPS"),
+        "a repeated clip": ({"meta": pa.table({"clip": ["a", "a"]})}, "--meta 'a'"),
+        "a repeated column": ({"meta": repeated}, "--meta mood"),
+        "no clips": ({"meta": pa.table({"name": ["a"]})}, "--meta 'clip' 'name'"),
+        "numbers for clips": ({"meta": pa.table({"clip": [1]})}, "--meta clip int64"),
+        "lists": ({"meta": nested}, "--meta"),
+        "no group": ({"name_pattern": "a"}, "--name-pattern 'a'"),
+        "no pattern": ({"name_pattern": "("}, "--name-pattern"),
+        "a group and a column": (
+            {"meta": pa.table({"clip": ["a"], "x": [1]}), "name_pattern": "(?P<x>a)"},
+            "--meta x",
+        ),
+        "a group and a built-in column": ({"name_pattern": "(?P<fps>a)"}, "--name-pattern fps"),
+    }
+
+
+@pytest.mark.parametrize("name", wrong_labels() if find_spec("pyarrow") else [])
+def test_labels_that_do_not_fit_are_refused_before_packing(takes, tmp_path, monkeypatch, name):
+    given, named = wrong_labels()[name]
+    pack({"b": takes["b"]}, tmp_path / "old.mocps", FAST)
+    monkeypatch.setattr(packing, "pack_file", None)
+    for work, path in ((pack, "no.mocps"), (append, "old.mocps")):
         with pytest.raises(UsageError, match=naming(named)):
-            pack({"a": takes["a"]}, tmp_path / "no.mocps", FAST, meta=meta)
+            work({"a": takes["a"]}, tmp_path / path, FAST, **given)
+    assert [path.name for path in tmp_path.iterdir()] == ["old.mocps"]
+
+
+def test_labels_of_another_type_are_not_appended(takes, tmp_path, monkeypatch):
+    import pyarrow as pa
+
+    path = tmp_path / "old.mocps"
+    pack({"b": takes["b"]}, path, FAST, meta=pa.table({"clip": ["b"], "take": ["one"]}))
+    monkeypatch.setattr(packing, "pack_file", None)
+    with pytest.raises(UsageError, match=naming("take")):
+        append({"a": takes["a"]}, path, FAST, meta=pa.table({"clip": ["a"], "take": [[1]]}))
+
+
+def test_a_pattern_that_does_not_end_is_refused_before_packing(takes, tmp_path, monkeypatch):
+    monkeypatch.setattr(packing, "pack_file", None)
+    monkeypatch.setattr(catalog, "MATCH_CPU_S", 1)
+    with pytest.raises(UsageError, match=naming("--name-pattern '(?P<x>(a+)+)$'")):
+        pack({"a" * 40 + "b": takes["a"]}, tmp_path / "a.mocps", FAST, name_pattern="(?P<x>(a+)+)$")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pattern_that_does_not_end_on_a_name_inside_a_file_costs_its_columns(
+    tmp_path, monkeypatch
+):
+    import pyarrow as pa
+
+    mocpack.write_scene({"a" * 40: walk(0.5), "y": walk(0.4, seed=2)}, tmp_path / "duo.mocp")
+    monkeypatch.setattr(catalog, "MATCH_CPU_S", 1)
+    with pytest.warns(UserWarning, match=naming("--name-pattern")):
+        pack(
+            {"duo": tmp_path / "duo.mocp"},
+            tmp_path / "duo.mocps",
+            meta=pa.table({"clip": ["duo/y"], "mood": ["glad"]}),
+            name_pattern="(?P<x>duo)/(a+)+b",
+        )
+    with open_corpus(tmp_path / "duo.mocps") as found:
+        assert found.table.column("mood").to_pylist() == [None, "glad"]
+        assert "x" not in found.table.column_names
 
 
 def test_files_that_cannot_be_packed_are_skipped_and_named(takes, tmp_path):
