@@ -108,6 +108,40 @@ def test_a_name_that_leads_out_of_the_folder_is_not_extracted(folder):
     assert not (folder / "evil.mocp").exists()
 
 
+def test_one_clip_that_cannot_be_extracted_stops_no_other(folder, tmp_path):
+    from mocpack.corpora import pack
+
+    takes = dict.fromkeys(("a", "a//b", "a/b", "n" * 300, "z"), folder / "takes/one.bvh")
+    pack(takes, tmp_path / "x.mocps")
+    made = run("corpus", "extract", "x.mocps", "-o", "out", "--json", folder=tmp_path)
+    assert made.returncode == 2
+    rows = json.loads(made.stdout)
+    assert [row["clip"] for row in rows] == list(takes)
+    assert [row["ok"] for row in rows] == [True, True, False, False, True]
+    assert names(rows[2]["error"], "x.mocps 'a/b' a/b.mocp")
+    assert names(rows[3]["error"], f"x.mocps {'n' * 300}")
+    assert made.stderr.splitlines() == [f"mocpack: {row['error']}" for row in rows if row["error"]]
+    files = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.mocp")}
+    assert files == {row["output"] for row in rows if row["ok"]}
+    told = run("corpus", "extract", "x.mocps", "-o", "again", folder=tmp_path)
+    assert names(told.stdout, "3 5 clips again")
+
+
+def test_a_missing_shard_costs_its_clips_alone(folder, tmp_path):
+    from mocpack.corpora import pack
+
+    takes = {"one": folder / "takes/one.bvh", "two": folder / "takes/s2/two.bvh"}
+    pack(takes, tmp_path / "x.mocps", shard_size=100)
+    (tmp_path / "x-00000.mocps").unlink()
+    for words in (["extract", "x.mocps", "-o", "out"], ["verify", "x.mocps"]):
+        made = run("corpus", *words, "--json", folder=tmp_path)
+        assert made.returncode == 2
+        assert [row["ok"] for row in json.loads(made.stdout)] == [False, True]
+        assert names(made.stderr, "'one' x-00000.mocps")
+        assert made.stderr.count("\n") == 1
+    assert (tmp_path / "out/two.mocp").is_file()
+
+
 def test_verify_info_repair_and_merge_report_the_clips(folder):
     whole = run("corpus", "verify", "all.mocps", "--decode", folder=folder)
     assert whole.returncode == 0

@@ -36,4 +36,6 @@ def _find_fault(corpus: Corpus, index: int, decode: bool) -> str | None:
                 motion.clip()
     except MocpackError as error:
         return str(error)
+    except OSError as error:  # a shard is missing
+        return f"{error.filename}: {error.strerror}"
     return None

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
 from mocpack.arguments import check_local_path
 from mocpack.cli import files, options
-from mocpack.cli.terminal import print_json
+from mocpack.cli.terminal import print_error, print_json
 from mocpack.corpora.exporting import safe_path
 from mocpack.corpora.reading import open_corpus
+from mocpack.errors import MocpackError, UsageError
 from mocpack.texts import count_of
 from mocpack.units import format_size
 
@@ -28,23 +32,45 @@ def run(
 ) -> int:
     """Extract clips of an archive to .mocp files."""
     check_local_path("output", output)
-    rows = []
+    rows: list[dict[str, Any]] = []
     with open_corpus(archive) as found:
         indices = found.select(where)
         if clips or clip:
             named = {found.clip_index(name) for name in [*(clips or []), *(clip or [])]}
             indices = [index for index in indices if index in named]
-        outputs = {index: safe_path(output, found.names[index], ".mocp") for index in indices}
-        for path in outputs.values():
-            files.check_output(str(path), force=force, in_new_folder=True)
-        for index, path in outputs.items():
-            data = found.read(index)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            files.write_output(data, str(path), force=force)
-            rows.append({"clip": found.names[index], "output": str(path), "bytes": len(data)})
+        _check_outputs([found.names[index] for index in indices], output, force)
+        written: set[Path] = set()
+        for index in indices:
+            name = found.names[index]
+            try:
+                path = safe_path(output, name, ".mocp")
+                if path in written:
+                    raise UsageError(f"clip {name!r}: another clip was written to {path}")
+                data = found.read(index)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                files.write_output(data, str(path), force=force)
+            except (MocpackError, OSError) as error:
+                message = f"{archive}: clip {name!r}: {files.describe_error(error)}"
+                print_error(message)
+                rows.append({"ok": False, "error": message, "clip": name})
+                continue
+            written.add(path)
+            rows.append({"clip": name, "output": str(path), "bytes": len(data)})
     if as_json:
         print_json(rows)
     else:
-        total = format_size(sum(int(str(row["bytes"])) for row in rows))
-        files.stdout().print(f"wrote {count_of(len(rows), 'clip')}, {total}, to {output}")
-    return 0
+        total = format_size(sum(row.get("bytes", 0) for row in rows))
+        share = "" if len(written) == len(rows) else f"{len(written)} of "
+        files.stdout().print(f"wrote {share}{count_of(len(rows), 'clip')}, {total}, to {output}")
+    return 0 if len(written) == len(rows) else 2
+
+
+def _check_outputs(names: Sequence[str], folder: str, force: bool) -> None:
+    """Raise before anything is written if a file exists; writing reports names without a file."""
+    for name in names:
+        try:
+            path = safe_path(folder, name, ".mocp")
+        except UsageError:
+            continue
+        with suppress(OSError):
+            files.check_output(str(path), force=force, in_new_folder=True)
