@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from mocpack.cli.live.recorder import Recorder
 from mocpack.errors import UsageError
 from mocpack.kinematics import measure_error
 from mocpack.live import Sender, is_hello
+from mocpack.live.recording import decode_clips
 from mocpack.live.spool import Spool
 from mocpack.live.stage import pack_item, unpack_items
 from mocpack.testing import walk
@@ -123,6 +125,10 @@ def record(recorder, name, clip, *, end=True):
     if end:
         take(None)
     return take
+
+
+def list_folder():
+    return sorted(path.name for path in Path().iterdir())
 
 
 @contextmanager
@@ -273,8 +279,133 @@ def test_a_disk_that_is_full_ends_a_recording_and_not_the_relay(tmp_path, monkey
     monkeypatch.setattr(Spool, "_write", fail)
     record(recorder, "anna", walk(0.5))
     assert recorder.finish()
+    assert not recorder.is_complete
     assert capfd.readouterr().err.count(os.strerror(errno.ENOSPC)) == 1
     assert mocpack.decode((tmp_path / "day.mocp").read_bytes()).frame_count == 9
+
+
+@pytest.fixture
+def one_frame_per_part(monkeypatch):
+    monkeypatch.setattr(
+        "mocpack.cli.live.recorder.decode_clips",
+        lambda hello, packets: decode_clips(hello, packets, max_joint_frames=1),
+    )
+
+
+@pytest.fixture
+def few_open_files():
+    """Allow fewer open files than a recording has parts."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len([*Path("/dev/fd").iterdir()]) + 50, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+@pytest.mark.usefixtures("one_frame_per_part", "few_open_files")
+def test_a_recording_of_any_number_of_parts_is_written_completely(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    clip = walk(4.2)
+    recorder = Recorder("day.mocp", None, force=False)
+    record(recorder, "anna", clip)
+    assert recorder.finish()
+    assert recorder.is_complete
+    paths = [f"day-anna-part{part}.mocp" for part in range(2, clip.frame_count + 1)]
+    assert clip.frame_count > 250
+    assert list_folder() == sorted(["day-anna.mocp", *paths])
+    last = mocpack.decode((tmp_path / paths[-1]).read_bytes())
+    assert error_of(clip[-1:], last) <= 0.005 * (1 + 1e-6)
+
+
+@pytest.mark.usefixtures("one_frame_per_part")
+@pytest.mark.parametrize("suffix", [".mocp", ".bvh"])
+def test_a_recording_that_cannot_be_written_keeps_its_spool(tmp_path, monkeypatch, capfd, suffix):
+    """No part appears without the others, and the next recorder writes all of them."""
+    monkeypatch.chdir(tmp_path)
+    clip, taken = walk(0.1), tmp_path / f"day-anna-part5{suffix}"
+    taken.write_text("of someone else")
+    recorder = Recorder(f"day{suffix}", None, force=False)
+    record(recorder, "anna", clip)
+    record(recorder, "ben", clip[:1])
+    assert recorder.finish()
+    assert not recorder.is_complete
+    assert names(capfd.readouterr().err, taken.name)
+    assert list_folder() == sorted([f"day-anna{suffix}.spool", f"day{suffix}", taken.name])
+    taken.unlink()
+    Path(f"day{suffix}").unlink()
+    again = Recorder(f"day{suffix}", None, force=False)
+    assert again.finish()
+    assert again.is_complete
+    assert len(list_folder()) == clip.frame_count
+
+
+@pytest.mark.usefixtures("one_frame_per_part")
+def test_a_fault_while_writing_one_recording_does_not_stop_the_others(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    recorder = Recorder("day.mocp", None, force=False)
+    encode, calls = recorder._encode, iter([ZeroDivisionError("a bug"), None])
+
+    def fail_once(clip):
+        if (error := next(calls)) is not None:
+            raise error
+        return encode(clip)
+
+    monkeypatch.setattr(recorder, "_encode", fail_once)
+    for name in ("anna", "ben"):
+        record(recorder, name, walk(0.1)[:1])
+    assert recorder.finish()
+    assert not recorder.is_complete
+    assert names(capfd.readouterr().err, "day-anna.mocp.spool ZeroDivisionError")
+    assert list_folder() == ["day-anna.mocp.spool", "day.mocp"]
+
+
+def test_a_damaged_spool_is_kept_beside_the_frames_before_the_damage(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    recorder = Recorder("day.mocp", None, force=False)
+    take = record(recorder, "anna", walk(0.5), end=False)
+    spool = tmp_path / "day-anna.mocp.spool"
+    data = bytearray(spool.read_bytes())
+    data[-200] ^= 1
+    spool.write_bytes(data)
+    take(None)
+    assert recorder.finish()
+    assert not recorder.is_complete
+    assert names(capfd.readouterr().err, "day-anna.mocp.spool.damaged")
+    assert list_folder() == ["day-anna.mocp.spool.damaged", "day.mocp"]
+    assert (tmp_path / "day-anna.mocp.spool.damaged").read_bytes() == data
+    assert 0 < mocpack.decode((tmp_path / "day.mocp").read_bytes()).frame_count < 60
+
+
+def test_a_performer_may_come_back_any_number_of_times(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    clip = walk(0.1)[:1]
+    sender = Sender(clip.header, 0.005)
+    packet = sender.send(clip.rotations[0], clip.translations[0])
+    recorder = Recorder("day.mocp", None, force=False)
+    recorder._takes["anna"] = 1000
+    for _ in range(2):
+        take = recorder.begin("anna", sender.hello)
+        take(packet)
+        take(None)
+    assert recorder.finish()
+    assert recorder.is_complete
+    assert list_folder() == ["day-anna-1000.mocp", "day-anna-1001.mocp"]
+
+
+@pytest.mark.parametrize("command", ["serve", "receive"])
+def test_the_exit_code_tells_that_a_recording_is_not_written(relay, tmp_path, command):
+    process, address = relay
+    with performing(address):
+        if command == "receive":
+            process = start("live", "receive", f"{address}/stage", "-o", "got.mocp", cwd=tmp_path)
+            assert "recording anna" in process.stderr.readline()
+        name = "day-anna.mocp" if command == "serve" else "got-anna.mocp"
+        (tmp_path / name).mkdir()  # so that no file can get this name
+        process.send_signal(signal.SIGTERM)
+        printed, errors = process.communicate(timeout=60)
+    assert (process.returncode, printed) == (2, ""), errors
+    assert names(errors, f"{name}.spool")
+    assert (tmp_path / f"{name}.spool").exists()
 
 
 def test_recordings_make_an_archive(tmp_path, monkeypatch):

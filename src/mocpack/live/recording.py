@@ -5,6 +5,7 @@ Packets are decoded one after another, so a recording of any length needs the me
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -18,7 +19,7 @@ from mocpack.take_data import TakeData
 
 MAX_GAP_S = 10.0  # shorter gaps are interpolated; a longer gap ends the clip
 MAX_JOINT_FRAMES = 1 << 20  # joints times frames per clip: 4.7 minutes of 31 joints at 120 fps
-MAX_FRAMES = 120 * 3600 * 12  # of one stream, missing ones included; later frames are dropped
+MAX_FILLED_FRAMES = 120 * 3600 * 12  # interpolated per recording; then every gap ends a clip
 PATIENCE = 60  # frames to wait for a missing one
 
 
@@ -29,29 +30,43 @@ def decode_clips(
 
     Missing frames are interpolated, and `clip.take_data.valid` is False there. A new clip starts
     after a gap longer than `MAX_GAP_S`, and when a clip reaches `max_joint_frames` joints times
-    frames.
+    frames. No received frame is dropped.
     """
-    receiver = Receiver(hello, patience=PATIENCE)
     max_frames = max(1, max_joint_frames // len(hello.header.skeleton))
-    total = 0
+    filled = 0
     poses: list[Pose] = []
     frames: list[int] = []
-    for packet in packets:
-        for pose in receiver.receive(packet):
-            apart = (
-                (pose.frame_number - poses[-1].frame_number) * receiver.frame_step if poses else 0
-            )
-            too_far = apart > 1 and (apart - 1) * hello.header.frame_time > MAX_GAP_S
-            if poses and (too_far or frames[-1] + apart >= max_frames):
-                yield build_clip(hello, poses, frames)
-                total += frames[-1] + 1
-                poses, frames, apart = [], [], 0
-            if total + (frames[-1] if frames else 0) + apart >= MAX_FRAMES:
-                break
-            frames.append(frames[-1] + apart if poses else 0)
-            poses.append(pose)
+    for pose, frame_step in _decode_poses(hello, packets):
+        apart = (pose.frame_number - poses[-1].frame_number) * frame_step if poses else 1
+        too_far = apart > 1 and (
+            (apart - 1) * hello.header.frame_time > MAX_GAP_S
+            or filled + apart - 1 > MAX_FILLED_FRAMES
+        )
+        if poses and (too_far or frames[-1] + apart >= max_frames):
+            yield build_clip(hello, poses, frames)
+            poses, frames, apart = [], [], 1
+        filled += apart - 1
+        frames.append(frames[-1] + apart if poses else 0)
+        poses.append(pose)
     if poses:
         yield build_clip(hello, poses, frames)
+
+
+def _decode_poses(hello: Hello, packets: Iterable[bytes]) -> Iterator[tuple[Pose, int]]:
+    """Yield the poses of a stream, each with the source frames per sent frame."""
+    receiver = Receiver(hello, patience=PATIENCE)
+    newest_packets: deque[bytes] = deque(maxlen=2 * PATIENCE)
+    for packet in packets:
+        newest_packets.append(packet)
+        for pose in receiver.receive(packet):
+            yield pose, receiver.frame_step
+    # At the end, nothing is left to wait for, so a missing frame does not hold back later ones.
+    last = receiver.last.frame_number if receiver.last else -1
+    receiver = Receiver(hello, patience=0)
+    for packet in newest_packets:
+        for pose in receiver.receive(packet):
+            if pose.frame_number > last:
+                yield pose, receiver.frame_step
 
 
 def build_clip(hello: Hello, poses: list[Pose], frames: list[int]) -> Clip:

@@ -18,7 +18,6 @@ from mocpack.live.hello import Hello
 SUFFIX = ".spool"
 MAGIC = b"mlr1"
 MAX_RECORD_BYTES = 1 << 21
-MAX_SPOOL_BYTES = 1 << 29  # later packets are not recorded
 _RECORD = struct.Struct("<II")
 
 
@@ -37,16 +36,13 @@ class Spool:
         self.packet_count = 0
         self._file = path.open("xb", buffering=0)
         lock(self._file)
-        self._size = self._file.write(MAGIC)
+        self._file.write(MAGIC)
         self._write(hello.to_bytes())
 
-    def append(self, packet: bytes) -> bool:
-        """Write a packet; return False if the spool is full."""
-        if self._size + len(packet) > MAX_SPOOL_BYTES:
-            return False
+    def append(self, packet: bytes) -> None:
+        """Write a packet."""
         self._write(packet)
         self.packet_count += 1
-        return True
 
     def close(self) -> None:
         self._file.close()
@@ -55,7 +51,6 @@ class Spool:
         record = _RECORD.pack(len(data), zlib.crc32(data)) + data
         if self._file.write(record) != len(record):
             raise OSError(None, "incomplete write of a spool record", str(self.path))
-        self._size += len(record)
 
 
 class SpoolReader:
@@ -64,9 +59,12 @@ class SpoolReader:
     Attributes
     ----------
     hello : Hello
+    is_damaged : bool
+        Whether `packets` ended at a damaged or incomplete record.
     """
 
     def __init__(self, path: Path) -> None:
+        self.is_damaged = False
         self._file = path.open("rb")
         if not lock(self._file):
             self._file.close()
@@ -84,10 +82,11 @@ class SpoolReader:
 
     def packets(self) -> Iterator[bytes]:
         """Yield the packets up to the first incomplete or damaged record."""
-        while len(head := self._file.read(_RECORD.size)) == _RECORD.size:
-            size, check = _RECORD.unpack(head)
+        while head := self._file.read(_RECORD.size):
+            size, check = _RECORD.unpack(head) if len(head) == _RECORD.size else (0, -1)
             data = self._file.read(size) if size <= MAX_RECORD_BYTES else b""
             if len(data) != size or zlib.crc32(data) != check:
+                self.is_damaged = True
                 return
             yield data
 

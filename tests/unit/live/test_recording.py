@@ -7,7 +7,7 @@ from mocpack import _core
 from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.errors import FormatError
 from mocpack.live import Hello, Sender
-from mocpack.live.recording import MAX_FRAMES, MAX_GAP_S, decode_clips
+from mocpack.live.recording import MAX_FILLED_FRAMES, MAX_GAP_S, decode_clips
 from mocpack.live.spool import Spool, SpoolReader
 
 CLIP = load_clip("cmu/49_02", COMMITTED).frames(200, 320)
@@ -62,11 +62,20 @@ def test_a_long_recording_is_cut_into_clips_without_a_loss():
 
 
 def test_gaps_cannot_make_more_frames_than_a_recording_may_have(monkeypatch):
-    monkeypatch.setattr("mocpack.live.recording.MAX_FRAMES", 5000)
-    hello, packets = leaping(range(0, 10**6, 1000))
+    """Beyond that, gaps end a clip, so that every received frame is kept."""
+    monkeypatch.setattr("mocpack.live.recording.MAX_FILLED_FRAMES", 5000)
+    hello, packets = leaping(range(0, 100_000, 1000))
     clips = list(decode_clips(hello, packets, 2100 * len(CLIP.skeleton)))
     assert max(clip.frame_count for clip in clips) <= 2100
-    assert 4000 <= sum(clip.frame_count for clip in clips) <= 5000 < MAX_FRAMES
+    assert sum(clip.valid.all(1).sum() for clip in clips) == 100
+    assert sum(clip.frame_count for clip in clips) <= 5100 < MAX_FILLED_FRAMES
+
+
+def test_the_frames_after_a_last_keyframe_are_kept_though_an_earlier_one_is_missing():
+    sender, packets = stream(keyframe_interval=40)
+    (clip,) = decode_clips(sender.hello, packets[:70] + packets[71:100])
+    assert clip.frame_count == 100
+    assert np.flatnonzero(~clip.take_data.valid.all(1)).tolist() == list(range(70, 80))
 
 
 @pytest.fixture
@@ -74,20 +83,23 @@ def spool(tmp_path):
     """A spool file and its contents."""
     sender, packets = stream(5)
     made = Spool(tmp_path / "a.spool", sender.hello)
-    assert all(made.append(packet) for packet in packets)
+    for packet in packets:
+        made.append(packet)
     made.close()
     return made.path, sender.hello, packets
 
 
 def read(path):
     with SpoolReader(path) as reader:
-        return reader.hello, list(reader.packets())
+        packets = list(reader.packets())
+        return reader.hello, packets, reader.is_damaged
 
 
 def test_a_spool_holds_hello_and_packets(spool):
     path, hello, packets = spool
-    found, held = read(path)
+    found, held, is_damaged = read(path)
     assert held == packets
+    assert not is_damaged
     assert found.model == hello.model
 
 
@@ -108,9 +120,9 @@ def test_a_truncated_or_damaged_spool_gives_its_complete_packets(spool):
     for cut in range(start, len(data)):
         whole = int(np.searchsorted(ends, cut - start, side="right"))
         path.write_bytes(data[:cut])
-        assert read(path)[1] == packets[:whole]
+        assert read(path)[1:] == (packets[:whole], cut - start not in (0, *ends))
         path.write_bytes(data[:cut] + bytes([data[cut] ^ 1]) + data[cut + 1 :])
-        assert read(path)[1] == packets[:whole]
+        assert read(path)[1:] == (packets[:whole], True)
 
 
 @pytest.mark.parametrize("size", [0, 3, 4, 11, 40])

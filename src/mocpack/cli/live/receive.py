@@ -86,9 +86,9 @@ def run(
     finally:  # keep the recording even if the relay disconnects or breaks the protocol
         stage_recorder.finish()
         written = recorder.finish()
-    if not written:
+    if not written and recorder.is_complete:
         print_error("received no motion; wrote no file")
-    return 0 if written else 2
+    return 0 if written and recorder.is_complete else 2
 
 
 class _StageRecorder:

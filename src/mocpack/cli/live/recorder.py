@@ -1,17 +1,18 @@
 """Record live motion, each performance to a file of its own.
 
 Packets are appended to a spool file next to the output (`live/spool.py`). When the performer
-leaves, a thread converts the spool to the output and removes it. A new recorder also converts the
-spools that a killed recorder left behind.
+leaves, a thread converts the spool to the output and removes it. If this fails, the spool stays. A
+new recorder also converts the spools that an earlier recorder left behind.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from queue import SimpleQueue
+from shutil import rmtree
 from threading import Thread
 
 import mocpack
@@ -20,14 +21,14 @@ from mocpack.cli.terminal import print_error
 from mocpack.clip import Clip
 from mocpack.corpora import catalog
 from mocpack.corpora.packing import pack
-from mocpack.errors import UsageError, name_errors
-from mocpack.io.atomic import atomic_stream, remove_temporaries
+from mocpack.errors import UsageError, describe_bug, name_errors
+from mocpack.io import files_to_write
+from mocpack.io.atomic import write_atomically
 from mocpack.live.hello import Hello
 from mocpack.live.recording import decode_clips
 from mocpack.live.spool import SUFFIX, Spool, SpoolReader, is_in_use
 
-MAX_TAKES = 1000  # per performer
-MAX_PARTS = 200  # files per recording
+DAMAGED_SUFFIX = ".damaged"  # of a spool that could not be read to its end
 SHORT_WAIT_S = 1.0  # before a message says that recordings are still being written
 MAX_NAME_LENGTH = 64  # characters of a performer's name in a file name
 
@@ -44,6 +45,11 @@ class Recorder:
         ``day.mocp`` writes ``day-anna.mocp``, then ``day-anna-2.mocp``; if there is only one
         recording, it becomes ``day.mocp``. ``day.mocps`` writes one archive at the end. A recording
         that is too long for one file continues in ``day-anna-part2.mocp``.
+
+    Attributes
+    ----------
+    is_complete : bool
+        Whether everything received so far was recorded and could be written.
     """
 
     def __init__(self, path: str, max_error: str | None, *, force: bool) -> None:
@@ -58,6 +64,8 @@ class Recorder:
             catalog.import_parquet()  # raises before the recording if the package is missing
         self._path, self._max_error, self._force = Path(path), max_error, force
         self._suffix = ".mocp" if self._archive else self._path.suffix
+        self.is_complete = True
+        self._takes: dict[str, int] = {}  # last take of each performer
         self._reserved: set[Path] = set()
         self._written: list[Path] = []
         self._queue: SimpleQueue[Path | None] = SimpleQueue()
@@ -65,7 +73,7 @@ class Recorder:
         self._thread.start()
         for spool in self._find_spools():
             self._reserved.add(_target_path(spool))
-            print_error(f"{spool}: finishing the recording of a recorder that was killed")
+            print_error(f"{spool}: finishing the recording of an earlier recorder")
             self._queue.put(spool)
 
     def begin(self, name: str, hello: Hello) -> PacketWriter:
@@ -75,27 +83,22 @@ class Recorder:
             target = self._choose_target(name)
             spool = Spool(target.with_name(target.name + SUFFIX), hello)
         except (UsageError, OSError) as error:
-            print_error(f"{name} is not recorded: {files.describe_error(error)}")
+            self._fail(f"{name} is not recorded: {files.describe_error(error)}")
 
         def take(packet: bytes | None) -> None:
             nonlocal spool
             if spool is None:
                 return
-            ended = packet is None
             try:
-                if packet is not None and not spool.append(packet):
-                    print_error(
-                        f"{spool.path} reached its maximum size; the rest of {name} is not recorded"
-                    )
-                    ended = True
+                if packet is not None:
+                    spool.append(packet)
+                    return
             except OSError as error:
-                print_error(
+                self._fail(
                     f"{spool.path}: {error.strerror or error}; the rest of {name} is not recorded"
                 )
-                ended = True
-            if ended:
-                self._close_spool(spool)
-                spool = None
+            self._close_spool(spool)
+            spool = None
 
         return take
 
@@ -117,7 +120,8 @@ class Recorder:
         if self._archive and self._written:
             self._written = self._pack_archive()
         elif len(self._written) == 1 and (self._force or not self._path.exists()):
-            self._written = [self._written[0].replace(self._path)]
+            made = zip(*map(files_to_write, (self._written[0], self._path)), strict=True)
+            self._written = [old.replace(new) for old, new in made][-1:]
         for path in self._written:
             files.stdout().print(f"wrote {path}")
         return bool(self._written)
@@ -133,13 +137,14 @@ class Recorder:
         """Return an unused file name for the next take of a performer."""
         # A relay may send any name; it must not lead out of the folder.
         safe = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:MAX_NAME_LENGTH] or "_"
-        for take in range(1, MAX_TAKES + 1):
+        for take in count(self._takes.get(safe, 1)):
             tail = f"-{take}" if take > 1 else ""
             target = self._path.with_name(f"{self._path.stem}-{safe}{tail}{self._suffix}")
             if self._is_free(target):
-                self._reserved.add(target)
-                return target
-        raise UsageError(f"{self._path}: {name} already has {MAX_TAKES} takes, the maximum")
+                break
+        self._takes[safe] = take
+        self._reserved.add(target)
+        return target
 
     def _is_free(self, target: Path) -> bool:
         spool = target.with_name(target.name + SUFFIX)
@@ -158,50 +163,69 @@ class Recorder:
         start = len(self._path.stem) + 1
         names = {str(path): path.stem[start:] for path in sorted(self._written)}
         clips = {name: path for path, name in names.items()}
-        rejected = {one.path for one in pack(clips, self._path)}
+        rejected = {one.path: one.reason for one in pack(clips, self._path)}
+        for path, reason in rejected.items():
+            self._fail(f"{path} is not in the archive: {reason}")
         for path in names:
             if path not in rejected:
                 Path(path).unlink()
         return [self._path, *map(Path, sorted(rejected))]
+
+    def _fail(self, message: str) -> None:
+        """Print an error that keeps something from being recorded or written."""
+        self.is_complete = False
+        print_error(message)
 
     def _write_all(self) -> None:
         while (spool := self._queue.get()) is not None:
             try:
                 self._write(spool)
             except Exception as error:
-                message = files.describe_error(error)
-                if message is None:
-                    raise
-                print_error(f"{spool}: {message}")
+                message = files.describe_error(error) or describe_bug(error)
+                self._fail(f"{spool} is kept: {message}")
 
     def _write(self, spool: Path) -> None:
         """Convert a spool to its files and remove it. If this fails, the spool stays."""
-        written = []
-        with SpoolReader(spool) as reader, ExitStack() as together:
-            # Files appear only when all are complete, so a kill leaves only the spool.
-            paths = self._part_paths(_target_path(spool))
-            for clip in decode_clips(reader.hello, reader.packets()):
-                if (path := next(paths, None)) is None:
-                    break
-                if path.suffix == ".mocp":
-                    remove_temporaries(path)  # left by a recorder that was killed while writing
-                    together.enter_context(atomic_stream(path)).write(self._encode(clip))
-                else:
-                    mocpack.write(clip, path)
-                written.append(path)
-        if not written:
-            print_error(f"{_target_path(spool)}: received no complete frame; wrote no file")
-        spool.unlink()
-        self._written += written
+        target = _target_path(spool)
+        # Files appear only when all are complete, so a kill leaves only the spool.
+        folder = target.with_name(f".{target.name}.parts")
+        rmtree(folder, ignore_errors=True)  # left by a recorder that was killed while writing
+        folder.mkdir()
+        try:
+            parts = []
+            with SpoolReader(spool) as reader:
+                for number, clip in enumerate(decode_clips(reader.hello, reader.packets()), 1):
+                    parts.append(self._part_path(target, number))
+                    self._write_part(clip, folder / parts[-1].name)
+            for path in parts:
+                for file in files_to_write(path):
+                    (folder / file.name).replace(file)
+        finally:
+            rmtree(folder)
+        if not parts:
+            print_error(f"{target}: received no complete frame; wrote no file")
+        self._written += parts
+        if reader.is_damaged:
+            kept = spool.replace(f"{spool}{DAMAGED_SUFFIX}")
+            self._fail(f"{target} ends where its spool is damaged; {kept} keeps all packets")
+        else:
+            spool.unlink()
 
-    def _part_paths(self, target: Path) -> Iterator[Path]:
-        yield target
-        for part in range(2, MAX_PARTS + 1):
-            path = target.with_name(f"{target.stem}-part{part}{target.suffix}")
-            if not self._is_free(path):
-                raise UsageError(f"{path} exists; move it and record again to finish")
-            yield path
-        print_error(f"{target} has more than {MAX_PARTS} parts; the rest is not written")
+    def _part_path(self, target: Path, number: int) -> Path:
+        """Return the file of a part; raise if another recording has it."""
+        if number == 1:
+            return target
+        path = target.with_name(f"{target.stem}-part{number}{target.suffix}")
+        if not self._is_free(path):
+            raise UsageError(f"{path} exists; move it and record again to finish")
+        self._reserved.add(path)
+        return path
+
+    def _write_part(self, clip: Clip, path: Path) -> None:
+        if path.suffix != ".mocp":
+            mocpack.write(clip, path)
+        else:
+            write_atomically(self._encode(clip), path)
 
     def _encode(self, clip: Clip) -> bytes:
         if self._max_error is None:

@@ -104,9 +104,11 @@ def run(
         require("aioquic", extra="webtransport", purpose="WebTransport")
         relay.endpoints.append(WebTransportEndpoint(relay, webtransport))
     run_until_interrupted(_serve(relay), seconds)
-    if recorder is not None and not recorder.finish():
+    if recorder is None:
+        return 0
+    if not recorder.finish() and recorder.is_complete:
         files.stderr().print("received no motion; wrote no file")
-    return 0
+    return 0 if recorder.is_complete else 2
 
 
 def stage_pages() -> dict[str, tuple[str, bytes]]:
