@@ -38,7 +38,7 @@ SUITES = {
     "ray": Suite(("ray>=2.40", "s3fs>=2024.2"), "tests/ray", needs=("moto",)),
     "s3": Suite(("s3fs>=2024.2",), "tests/s3", needs=("moto",)),
     "stores": Suite(("pylance>=1", "datasets>=4", "zarr>=3"), "tests/stores"),
-    "torch": Suite(("torch",), "tests/torch"),
+    "torch": Suite(("torch", "torchdata>=0.11"), "tests/torch"),
     "webtransport": Suite(("aioquic>=1.2", "cryptography>=42"), "tests/webtransport"),
 }
 # mocpack itself with the packages that uv chooses; the environment is made for every run

@@ -81,6 +81,10 @@ class ShortClipWarning(UserWarning):
     """Clips are shorter than a training window, so no window shows them."""
 
 
+class WorkerPositionWarning(UserWarning):
+    """The position of a stream was saved in a process that does not know that of its workers."""
+
+
 class HingeWarning(UserWarning):
     """Joints are off the hinge axes, so angles do not describe them exactly."""
 

@@ -6,6 +6,7 @@ one of the two names is first used.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import import_module
@@ -14,7 +15,7 @@ from typing import Any
 from mocpack.corpora.reading import Corpus
 from mocpack.corpora.stream import Stream as _Stream
 from mocpack.corpora.windows import Windows as _Windows
-from mocpack.errors import MissingExtraError
+from mocpack.errors import MissingExtraError, WorkerPositionWarning
 
 NAMES = ("Stream", "Windows")
 
@@ -60,7 +61,8 @@ def _classes() -> dict[str, Any]:
 
         Takes the arguments of `Windows` and of `mocpack.corpora.Stream`. Each DataLoader worker and
         each rank of `torch.distributed` (or `share`) gets its own clips. `state_dict` returns the
-        position; with workers, torchdata's StatefulDataLoader saves one per worker.
+        position in this process. Each worker has its own, which torchdata's StatefulDataLoader
+        saves.
         """
 
         def __init__(
@@ -76,12 +78,15 @@ def _classes() -> dict[str, Any]:
             self.arrays = _Windows(corpus, seconds, **options)
             self._share = share
             self._stream = _Stream(self.arrays, shuffle=shuffle, seed=seed)
+            # whether workers read the windows; they and the process that started them share it
+            self._is_read_by_workers = torch.zeros(1, dtype=torch.bool).share_memory_()
 
         def __iter__(self) -> Iterator[Any]:
             rank, ranks = self._share or _rank(torch)
             worker = data.get_worker_info()
             at, workers = (0, 1) if worker is None else (worker.id, worker.num_workers)
             self._stream.share = rank * workers + at, ranks * workers
+            self._is_read_by_workers[0] = worker is not None
             for window in self._stream:
                 yield torch.from_numpy(window)
 
@@ -90,6 +95,14 @@ def _classes() -> dict[str, Any]:
             self._stream.load_state_dict({**self._stream.state_dict(), "epoch": epoch, "given": 0})
 
         def state_dict(self) -> dict[str, int]:
+            if self._is_read_by_workers[0] and data.get_worker_info() is None:
+                warnings.warn(
+                    "this process does not know the positions of the DataLoader's workers, so "
+                    "resuming from this state repeats windows; use StatefulDataLoader of torchdata "
+                    "and save the state_dict of the loader",
+                    WorkerPositionWarning,
+                    stacklevel=2,
+                )
             return self._stream.state_dict()
 
         def load_state_dict(self, state: dict[str, Any]) -> None:

@@ -1,16 +1,21 @@
 """The datasets of `mocpack.torch` in real DataLoaders; run by `make test-torch`."""
 
 import pickle
+import warnings
+from itertools import islice
 
 import numpy as np
 import pytest
 import torch
 from torch.utils.data import DataLoader, RandomSampler
+from torchdata.stateful_dataloader import StatefulDataLoader
 
 import mocpack
 from mocpack.corpora import pack
+from mocpack.errors import WorkerPositionWarning
 from mocpack.testing import walk
 from mocpack.torch import Stream, Windows
+from naming import naming
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +100,41 @@ def test_a_stream_continues_from_its_state(corpus):
     rest = list(second)
     assert len(rest) == len(whole) - 7
     assert all(torch.equal(a, b) for a, b in zip(rest, whole[7:], strict=True))
+
+
+def load_some(loader, count):
+    """Take `count` batches, as a training that stops within an epoch."""
+    return list(islice(loader, count))
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_the_position_of_workers_is_not_that_of_the_stream(corpus, method):
+    stream = Stream(corpus, 1, stride=0.5, shuffle=8)
+    load_some(DataLoader(stream, batch_size=2, num_workers=2, multiprocessing_context=method), 3)
+    with pytest.warns(WorkerPositionWarning, match=naming("StatefulDataLoader")):
+        assert stream.state_dict()["given"] == 0
+    load_some(DataLoader(stream, batch_size=2), 3)  # this process knows its own position
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", WorkerPositionWarning)
+        assert stream.state_dict()["given"] == 6
+
+
+@pytest.mark.filterwarnings("ignore:'set_vital' is deprecated")  # torchdata 0.11 calls it
+@pytest.mark.parametrize(("workers", "method"), [(0, None), (2, "fork"), (2, "spawn")])
+def test_a_stateful_dataloader_resumes_within_an_epoch(corpus, workers, method):
+    def loader():
+        stream = Stream(corpus, 1, stride=0.5, shuffle=8, seed=5)
+        stream.set_epoch(3)
+        return StatefulDataLoader(
+            stream, batch_size=2, num_workers=workers, multiprocessing_context=method
+        )
+
+    whole, stopped, resumed = list(loader()), loader(), loader()
+    first = load_some(stopped, 7)
+    resumed.load_state_dict(pickle.loads(pickle.dumps(stopped.state_dict())))
+    both = [*first, *resumed]
+    assert len(both) == len(whole)
+    assert all(torch.equal(a, b) for a, b in zip(both, whole, strict=True))
 
 
 def test_epochs_differ_and_can_be_set(corpus):
