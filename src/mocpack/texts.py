@@ -1,8 +1,12 @@
-"""Check and shorten strings, and put counts into words."""
+"""Check, shorten and escape strings, and put counts into words."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from mocpack.errors import InvalidClipError
+
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")  # of cells that spreadsheets evaluate
 
 
 def check_text(text: str, max_bytes: int, what: str) -> None:
@@ -26,6 +30,15 @@ def shorten_text(text: str, max_bytes: int) -> str:
     ('H', 'Hü')
     """
     return text.encode("utf-8", "replace")[:max_bytes].decode(errors="ignore")
+
+
+def escape_cell(value: Any) -> Any:
+    """Return the cell of a CSV table; a string cannot be a formula in a spreadsheet.
+
+    >>> escape_cell("=1+1"), escape_cell("walk"), escape_cell(-1.5)
+    ("'=1+1", 'walk', -1.5)
+    """
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else value
 
 
 def count_of(number: int, what: str) -> str:

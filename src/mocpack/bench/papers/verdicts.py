@@ -15,6 +15,8 @@ from dataclasses import astuple, dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
+from mocpack.texts import escape_cell
+
 TOLERANCES = {
     "size": 0.10,  # bytes of a deterministic encoder
     "error": 0.10,  # error of a deterministic encoder
@@ -197,7 +199,7 @@ def write_results(results: Results, out: Path) -> None:
         with (out / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, list(rows[0]) if rows else [], lineterminator="\n")
             writer.writeheader()
-            writer.writerows(rows)
+            writer.writerows({k: escape_cell(v) for k, v in row.items()} for row in rows)
 
 
 def read_lines(folder: Path) -> list[Line]:

@@ -19,6 +19,7 @@ from mocpack.errors import UsageError
 from mocpack.io.atomic import write_atomically
 from mocpack.metrics import METRICS
 from mocpack.optional_packages import require
+from mocpack.texts import escape_cell
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -161,14 +162,14 @@ def bd_table(
 
 def write_bd_rates(rows: Sequence[Row], anchor: str, metrics: Sequence[str], path: Path) -> None:
     """Write every BD-rate against the anchor, clip by clip and averaged, as fractions."""
-    with path.open("w", newline="") as file:
+    with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["metric", "codec", "clip", f"bd_rate_against_{anchor}"])
         for metric in metrics:
             for codec, mean, by_clip in bd_table(rows, anchor, metric):
                 for clip, value in [("mean", mean), *by_clip.items()]:
                     if value is not None:
-                        writer.writerow([metric, codec, clip, f"{value:.6f}"])
+                        writer.writerow([metric, codec, escape_cell(clip), f"{value:.6f}"])
 
 
 def _bd_section(rows: Sequence[Row], anchor: str, labels: Mapping[str, str]) -> str:

@@ -29,6 +29,7 @@ from mocpack.cores import core_count
 from mocpack.errors import MocpackError, UsageError
 from mocpack.io import supported_extensions
 from mocpack.io.atomic import write_atomically
+from mocpack.texts import escape_cell
 from mocpack.units import parse_frame_range
 from mocpack.workers import LostJob, run_each
 
@@ -152,7 +153,7 @@ def write_tables(rows: Sequence[Row], out: Path) -> None:
     """Write ``bench.csv`` and ``bench.json``; both start with machine and versions."""
     head = describe_machine()
     nested = ("worst", "setting")
-    plain = [{k: v for k, v in row.items() if k not in nested} for row in rows]
+    plain = [{k: escape_cell(v) for k, v in row.items() if k not in nested} for row in rows]
     columns = list(dict.fromkeys(name for row in plain for name in row))
     lines = [f"# {name}: {value}" for name, value in head.items()]
     table = StringIO()

@@ -67,13 +67,15 @@ def test_bd_rates_exist_for_any_metric_per_clip_and_averaged(tmp_path):
     rows = [
         {"clip": clip, "codec": c, "bits_per_frame": scale / e, "sk_ted": e, "failure": None}
         for c, scale in (("x", 10), ("y", 15))
-        for clip in ("a", "b")
+        for clip in ("a", "b", "=1+1")
         for e in (8.0, 4.0, 2.0, 1.0)
     ]
     write_bd_rates(rows, "x", ["sk_ted"], tmp_path / "bd.csv")
     lines = (tmp_path / "bd.csv").read_text().splitlines()
     assert lines[0] == "metric,codec,clip,bd_rate_against_x"
-    assert {"sk_ted,y,mean,0.500000", "sk_ted,y,b,0.500000"} <= set(lines)
+    assert {"sk_ted,y,mean,0.500000", "sk_ted,y,b,0.500000", "sk_ted,y,'=1+1,0.500000"} <= set(
+        lines
+    )
 
 
 def test_an_unknown_metric_names_the_known_ones():

@@ -107,6 +107,14 @@ def test_tables_carry_the_machine_in_their_head(clip_file, tmp_path):
     assert json.loads((tmp_path / "bench.json").read_text())["head"]["python"]
 
 
+@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@A1", "\t=1"])
+def test_no_clip_name_is_a_formula_in_a_spreadsheet(tmp_path, name):
+    write_tables([{"clip": name, "bits": -1.5, "failure": None}], tmp_path)
+    with (tmp_path / "bench.csv").open(newline="") as file:
+        row = next(csv.DictReader(line for line in file if not line.startswith("#")))
+    assert row == {"clip": f"'{name}", "bits": "-1.5", "failure": ""}
+
+
 def test_an_unreadable_clip_is_a_failed_row(tmp_path):
     bad = tmp_path / "bad.bvh"
     bad.write_bytes(b"HIERARCHY nonsense")
