@@ -5,11 +5,14 @@ import json
 import os
 import random
 import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from browsing import serving
 
 import mocpack
+from mocpack.errors import UsageError
 from mocpack.testing import walk
 from mocpack.viewing import connections
 from mocpack.viewing import server as module
@@ -271,19 +274,48 @@ def test_slow_requests_are_given_up(served, part, monkeypatch):
         assert wire.recv(1 << 16) == b""
 
 
-def test_connections_are_bounded(served, monkeypatch):
+@pytest.mark.parametrize("part", ["nothing", "head", "body", "response"])
+def test_idle_connections_do_not_lock_others_out(served, part, monkeypatch):
     monkeypatch.setattr(connections, "MAX_CONNECTIONS", 3)
+    sent = {
+        "nothing": b"",
+        "head": b"GET / HTTP/1.1\r\nHost: 127",
+        "body": drop(served)[:-1],
+        "response": head(served),  # which it then does not read
+    }
     with contextlib.ExitStack() as stack:
+        wires = []
         for _ in range(3):
-            wire = socket.create_connection(("127.0.0.1", served.port), timeout=10)
-            stack.enter_context(wire)
+            wires.append(socket.create_connection(("127.0.0.1", served.port), timeout=10))
+            stack.enter_context(wires[-1])
+            wires[-1].sendall(sent[part])
+        while served.open_count < 3:
+            pass
+        for _ in range(4):
+            assert exchange(served, head(served)).startswith(b"HTTP/1.1 200 ")
+        if part != "response":
+            assert wires[0].recv(1) == b""  # the oldest was closed
+
+
+def test_connections_are_bounded(served, monkeypatch):
+    """While the server works on all connections, it closes none of them for a new one."""
+    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 3)
+    working, finished = threading.Semaphore(0), threading.Event()
+
+    def work(*_):
+        working.release()
+        finished.wait(60)
+        raise UsageError("it is no motion")
+
+    monkeypatch.setattr(served.dropped, "add", work)
+    with ThreadPoolExecutor(3) as pool:
+        answers = [pool.submit(exchange, served, drop(served)) for _ in range(3)]
+        for _ in range(3):
+            assert working.acquire(timeout=60)
         assert exchange(served, head(served)) == b""
-    # the three have left: their places are free again
-    for _ in range(1000):
-        if exchange(served, head(served)).startswith(b"HTTP/1.1 200 "):
-            break
-    else:
-        pytest.fail("the server answers no more")
+        finished.set()
+        assert all(answer.result().startswith(b"HTTP/1.1 422 ") for answer in answers)
+    assert exchange(served, head(served)).startswith(b"HTTP/1.1 200 ")
 
 
 def test_unexpected_error_is_one_line_and_status_500(served, monkeypatch, capfd):

@@ -24,7 +24,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock
 from typing import Any
 
-MAX_CONNECTIONS = 64  # concurrent; a browser opens six
+MAX_CONNECTIONS = 64  # concurrent; a browser opens six. A new one closes an idle one
 MAX_HEAD_BYTES = 1 << 17
 HEAD_TIMEOUT_S = 30.0
 BODY_TIMEOUT_S = 60.0
@@ -71,7 +71,8 @@ class ConnectionServer(ThreadingHTTPServer):
         self, address: tuple[str, int], handler: type[ConnectionHandler], headers: dict[str, str]
     ) -> None:
         self.common_headers = headers
-        self._open = 0
+        self.open_count = 0
+        self._idle: dict[Any, None] = {}  # connections that wait for their client, oldest first
         self._counting = Lock()
         super().__init__(address, handler)
         self.hosts = {f"{name}:{self.port}" for name in (address[0], "localhost")}
@@ -81,11 +82,17 @@ class ConnectionServer(ThreadingHTTPServer):
         return int(self.server_address[1])
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Start a thread for a connection, or close it if too many are open."""
+        """Start a thread for a connection. If too many are open, close the oldest idle one."""
         with self._counting:
-            if self._open >= MAX_CONNECTIONS:
-                return self.close_request(request)
-            self._open += 1
+            if self.open_count >= MAX_CONNECTIONS:
+                if not self._idle:
+                    return self.close_request(request)
+                oldest = next(iter(self._idle))
+                del self._idle[oldest]
+                with suppress(OSError):
+                    oldest.shutdown(socket.SHUT_RDWR)  # its thread ends at once
+            self.open_count += 1
+            self._idle[request] = None
         return super().process_request(request, client_address)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
@@ -93,7 +100,15 @@ class ConnectionServer(ThreadingHTTPServer):
             super().process_request_thread(request, client_address)
         finally:
             with self._counting:
-                self._open -= 1
+                self.open_count -= 1
+                self._idle.pop(request, None)
+
+    def set_idle(self, request: Any, *, idle: bool) -> None:
+        """State whether a connection waits for its client, so that a new one may close it."""
+        with self._counting:
+            self._idle.pop(request, None)
+            if idle:
+                self._idle[request] = None
 
     def shutdown_request(self, request: Any) -> None:
         """Close a connection after the client has received the response.
@@ -167,7 +182,9 @@ class ConnectionHandler(BaseHTTPRequestHandler):
                 f"body must be at most {max_bytes} bytes, got {size}",
             )
         self.reader.allow(size, BODY_TIMEOUT_S + size / MIN_BODY_BYTES_PER_S)
+        self.server.set_idle(self.request, idle=True)
         data = self.rfile.read(size)
+        self.server.set_idle(self.request, idle=False)
         if len(data) < size:
             raise RequestError(
                 HTTPStatus.BAD_REQUEST, f"body ends after {len(data)} of {size} bytes"
@@ -175,6 +192,7 @@ class ConnectionHandler(BaseHTTPRequestHandler):
         return data
 
     def _respond(self, make: Any) -> None:
+        self.server.set_idle(self.request, idle=False)
         try:
             self._check()
             response = make()
@@ -187,6 +205,7 @@ class ConnectionHandler(BaseHTTPRequestHandler):
             response = RequestError(
                 HTTPStatus.INTERNAL_SERVER_ERROR, f"internal error: {type(error).__name__}"
             ).response
+        self.server.set_idle(self.request, idle=True)
         self._send(response)
 
     def _check(self) -> None:
