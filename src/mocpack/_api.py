@@ -143,9 +143,10 @@ def read_contents(
     **options: Any,
 ) -> AnyClip:
     """Read a motion file from its bytes; `path` locates the files that it refers to."""
+    length = _parse_unit(unit)
     if is_packed(data) or Path(path).suffix == ".mocp":
         return read_data(data, name=str(path), memory_limit=memory_limit, **options)
-    return read_file(path, data=data, unit=_parse_unit(unit), **options)
+    return read_file(path, data=data, unit=length, **options)
 
 
 def read_data(
@@ -162,6 +163,7 @@ def read_data(
     """Read a motion file from bytes; errors start with `name`, whose extension names the format."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise UsageError(f"data must be bytes, got {data!r:.80}")
+    length = _parse_unit(unit)
     data = bytes(data)
     if is_packed(data) or Path(name).suffix == ".mocp":
         fps = options.pop("fps", None)
@@ -170,7 +172,7 @@ def read_data(
             found = decode(data, clip=clip, memory_limit=memory_limit)
             return sample_evenly(found, fps)
     bones = None if skeleton is None else read_file_bytes(skeleton)
-    options |= {"unit": _parse_unit(unit), "skeleton": bones, "clip": clip}
+    options |= {"unit": length, "skeleton": bones, "clip": clip}
     return read_bytes(data, name=name, allow_outside=allow_outside, **options)
 
 

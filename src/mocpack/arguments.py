@@ -20,6 +20,7 @@ import numpy.typing as npt
 from mocpack.errors import InvalidClipError, MocpackError, UsageError
 
 MAX_FLOAT = sys.float_info.max
+MAX_INTEGER = sys.maxsize
 TYPE_NAMES = {
     "int": "an integer",
     "float": "a number",
@@ -41,27 +42,27 @@ ACCEPTED_TYPES: tuple[tuple[Any, set[str]], ...] = (
 def check_number(
     name: str,
     value: Any,
-    low: float = -math.inf,
-    high: float = math.inf,
+    low: float = -MAX_FLOAT,
+    high: float = MAX_FLOAT,
     *,
     error: type[MocpackError] = UsageError,
 ) -> float:
-    """Return a real number from `low` to `high`; NaN is an error.
+    """Return a real number from `low` to `high`; booleans, NaN and, by default, inf are errors.
 
     >>> check_number("fps", 30, 1, 1000)
     30.0
     """
     with suppress(OverflowError):  # an integer too large for a float
-        if isinstance(value, Real) and low <= float(value) <= high:
+        if _is_real(value) and low <= float(value) <= high:
             return float(value)
-    limits = "" if (low, high) == (-math.inf, math.inf) else f" from {low:g} to {high:g}"
+    limits = _format_limits(low, high, MAX_FLOAT)
     raise error(f"{name} must be a number{limits}, got {value!r:.80}")
 
 
 def is_finite(value: Any) -> bool:
     """Return whether a value is a finite real number that a float can represent."""
     try:
-        return isinstance(value, Real) and math.isfinite(value)
+        return _is_real(value) and math.isfinite(value)
     except OverflowError:
         return False
 
@@ -69,15 +70,40 @@ def is_finite(value: Any) -> bool:
 def check_integer(
     name: str,
     value: Any,
-    low: int,
-    high: int,
+    low: int = -MAX_INTEGER,
+    high: int = MAX_INTEGER,
     *,
     error: type[MocpackError] = UsageError,
 ) -> int:
-    """Return an integer from `low` to `high`."""
-    if isinstance(value, Integral) and low <= int(value) <= high:
+    """Return an integer from `low` to `high`; booleans are errors."""
+    if isinstance(value, Integral) and _is_real(value) and low <= int(value) <= high:
         return int(value)
-    raise error(f"{name} must be an integer from {low} to {high}, got {value!r:.80}")
+    limits = _format_limits(low, high, MAX_INTEGER)
+    raise error(f"{name} must be an integer{limits}, got {value!r:.80}")
+
+
+def check_integers(
+    name: str,
+    values: Any,
+    low: int = -MAX_INTEGER,
+    high: int = MAX_INTEGER,
+    *,
+    error: type[MocpackError] = UsageError,
+) -> list[int]:
+    """Return a sequence of integers as a list, each from `low` to `high`."""
+    given = check_sequence(name, values, error=error)
+    return [check_integer(f"each of {name}", n, low, high, error=error) for n in given]
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _format_limits(low: float, high: float, most: float) -> str:
+    low_text, high_text = (str(n) if isinstance(n, int) else f"{n:g}" for n in (low, high))
+    if high < most:
+        return f" from {low_text} to {high_text}"
+    return f" of at least {low_text}" if low > -most else ""
 
 
 def check_array(

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core, derivations, kinematics, rotations, space
-from mocpack.arguments import check_array, check_number, check_sequence
+from mocpack.arguments import check_array, check_integers, check_number, check_sequence
 from mocpack.arrays import F64, Mask
 from mocpack.display import bones, plot_poses, render_html, summarize
 from mocpack.errors import HingeWarning, InvalidClipError, UnsupportedClipError, UsageError
@@ -504,7 +504,7 @@ class Clip(HasHeader, FrozenPickle):
     def bones(self, frames: Sequence[int]) -> F64:
         """Return the ends of every bone in some frames, (F, B, 2, 3), world positions in meters."""
         found = []
-        for frame in frames:
+        for frame in check_integers("frames", frames):
             pose = self[frame].bake_scales()
             positions, world = pose.world()
             ends = kinematics.end_positions(pose.skeleton, positions, world)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import kinematics, mirroring, rotations
-from mocpack.arguments import check_array, check_number, is_finite
+from mocpack.arguments import check_array, check_number
 from mocpack.arrays import F64, I64
 from mocpack.errors import UsageError
 from mocpack.header import (
@@ -146,8 +146,7 @@ def poses_at(clip: Samples, at: npt.ArrayLike, frame_time: float | None = None) 
 
 def resample(clip: Samples, fps: float) -> Samples:
     """Return the motion at another frame rate; the first frame keeps its time."""
-    if not is_finite(fps) or not 0 < fps <= 1e6:
-        raise UsageError(f"fps must be above 0 and at most 1e6 frames per second, got {fps!r:.80}")
+    check_number("fps", fps, 1e-6, 1e6)
     span = float(clip.times[-1] - clip.times[0])
     count = int(span * fps + 1e-6) + 1
     joints = len(clip.header.skeleton)
@@ -170,6 +169,7 @@ def mirror(
     """Return the motion reflected along `axis`, with left and right joints exchanged."""
     if axis is not None and axis not in tuple(AXES):
         raise UsageError(f"axis must be one of x, y, z, got {axis!r}")
+    check_number("tolerance", tolerance, 0)
     skeleton, translated = clip.header.skeleton, clip.header.translated_joints
     partner = mirroring.mirror_partners(skeleton, pairs)
     side = AXES.index(axis) if axis is not None else _find_side_axis(clip, partner)

@@ -5,7 +5,6 @@ Meters, seconds, radians; right-handed, y up; quaternions (x, y, z, w).
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Integral
@@ -144,6 +143,7 @@ class VertexHeader(FrozenPickle):
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        check_integer("vertex_count", self.vertex_count, 1, 2**24, error=InvalidClipError)
         faces = np.ascontiguousarray(check_array("faces", self.faces), np.int32)
         if faces.size == 0:
             faces = faces.reshape(0, 3)
@@ -155,8 +155,6 @@ class VertexHeader(FrozenPickle):
         object.__setattr__(self, "faces", faces)
         object.__setattr__(self, "metadata", _check_metadata(self.metadata))
         _check_timing(self.frame_count, self.frame_time)
-        if not 1 <= self.vertex_count <= 2**24:
-            raise InvalidClipError(f"vertex_count must be 1 to 2^24, got {self.vertex_count}")
 
     @property
     def frame_rate(self) -> float:
@@ -230,10 +228,9 @@ def parse_selection(key: Any, count: int) -> tuple[int, int, int, Any]:
         if not 1 <= step <= MAX_FRAMES or start >= stop:
             raise UsageError(f"slice {start}:{stop}:{step} selects no frame of {count}")
         return start, stop, step, joints
-    try:
-        frame = operator.index(which)
-    except TypeError:
-        raise UsageError(f"index must be frames ([10:200]) or joint names, got {which!r}") from None
+    if not isinstance(which, Integral) or isinstance(which, bool):
+        raise UsageError(f"index must be frames ([10:200]) or joint names, got {which!r}")
+    frame = int(which)
     if not -count <= frame < count:
         raise IndexError(f"frame {frame} is outside a clip of {count} frames")
     return frame % count, frame % count + 1, 1, joints
@@ -241,10 +238,12 @@ def parse_selection(key: Any, count: int) -> tuple[int, int, int, Any]:
 
 def check_frames(start: int, stop: int, count: int) -> None:
     """Raise `UsageError` if frames `start` to `stop`, half-open, are outside a clip."""
-    whole = isinstance(start, Integral) and isinstance(stop, Integral)
-    if not whole or not 0 <= start < stop <= count:
-        wanted = f"frames {start!s:.40}:{stop!s:.40}"
-        raise UsageError(f"{wanted} are outside a clip of {count} frames")
+    for name, value in (("start", start), ("stop", stop)):
+        check_integer(name, value)
+    if not 0 <= start < stop <= count:
+        raise UsageError(
+            f"frames {start!s:.40}:{stop!s:.40} (start:stop) are outside a clip of {count} frames"
+        )
 
 
 def check_space(up: Any, handedness: Any) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import rotations
+from mocpack.arguments import check_integers
 from mocpack.arrays import F64, Mask
 from mocpack.errors import InvalidClipError
 from mocpack.frozen import FrozenValue, freeze_array
@@ -56,7 +57,8 @@ class Hinges(FrozenValue):
 
     def __post_init__(self) -> None:
         freeze = object.__setattr__
-        freeze(self, "joints", tuple(map(int, self.joints)))
+        joints = check_integers("joints", self.joints, 0, error=InvalidClipError)
+        freeze(self, "joints", tuple(joints))
         count = len(self.joints)
         freeze(self, "axes", freeze_array(self.axes))
         limits = self.limits if len(self.limits) else np.tile([-np.inf, np.inf], (count, 1))

@@ -11,6 +11,7 @@ from typing import Any, Self, cast
 
 import numpy as np
 
+from mocpack.arguments import check_integer, check_number
 from mocpack.arrays import F64
 from mocpack.clip import AnyClip, AnyHeader, Clip, ClipHeader
 from mocpack.codec import ArrayWindows, Codec, Decoder, Layer, PayloadLayout, WindowWriter
@@ -144,8 +145,9 @@ class Motion:
         ...     [len(window) for window in motion.windows(50)]
         [50, 50, 20]
         """
-        if frames < 1 or (stride is not None and stride < 1):
-            raise UsageError(f"frames and stride must be at least 1, got {frames} and {stride}")
+        check_integer("frames", frames, 1)
+        if stride is not None:
+            check_integer("stride", stride, 1)
         last = len(self) if stride is None else len(self) - frames + 1
         for start in range(0, last, stride or frames):
             yield self.frames(start, min(start + frames, len(self)))
@@ -399,6 +401,7 @@ class Motion:
         header: AnyHeader = self._reader.header
         if isinstance(header, ClipHeader):
             return time_to_frame(time, header, self.take_data.times)
+        check_number("time", time)
         return min(max(time / header.frame_time, 0.0), header.frame_count - 1.0)
 
     def _indices(self, joints: Sequence[str | int]) -> list[int]:

@@ -6,7 +6,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -238,12 +237,11 @@ class Skeleton(FrozenValue):
             joints = [joints]
         found = []
         for joint in check_sequence("joints", joints, error=UsageError):
-            index = self.index(joint) if isinstance(joint, str) else joint
-            if not isinstance(index, Integral) or not -len(self) <= int(index) < len(self):
-                raise UsageError(
-                    f"joints must be names or indices 0 to {len(self) - 1}, got {joint!r:.80}"
-                )
-            found.append(int(index))
+            if isinstance(joint, str):
+                found.append(self.index(joint))
+            else:
+                last = len(self) - 1
+                found.append(check_integer("each joint of joints", joint, -last - 1, last))
         return [j % len(self) for j in found]
 
     def children(self, joint: str | int) -> list[int]:

@@ -6,12 +6,14 @@ one of the two names is first used.
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import import_module
 from typing import Any
 
+from mocpack.arguments import check_integer
 from mocpack.corpora.reading import Corpus
 from mocpack.corpora.stream import Stream as _Stream
 from mocpack.corpora.windows import Windows as _Windows
@@ -50,11 +52,11 @@ def _classes() -> dict[str, Any]:
             return len(self.arrays)
 
         def __getitem__(self, index: int) -> Any:
-            return torch.from_numpy(self.arrays[int(index)])
+            return torch.from_numpy(self.arrays[operator.index(index)])
 
         def __getitems__(self, indices: Sequence[int]) -> list[Any]:
             """Return a batch, fetched in parallel; DataLoader calls this."""
-            return list(torch.from_numpy(self.arrays.batch([int(n) for n in indices])))
+            return list(torch.from_numpy(self.arrays.batch([operator.index(n) for n in indices])))
 
     class Stream(data.IterableDataset):  # type: ignore[misc, name-defined]
         """All windows of an archive in random order; decodes each clip once per epoch.
@@ -92,6 +94,7 @@ def _classes() -> dict[str, Any]:
 
         def set_epoch(self, epoch: int) -> None:
             """Set the next epoch, as for samplers; persistent workers count epochs themselves."""
+            check_integer("epoch", epoch, 0)
             self._stream.load_state_dict({**self._stream.state_dict(), "epoch": epoch, "given": 0})
 
         def state_dict(self) -> dict[str, int]:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from numbers import Real
+from numbers import Integral
 from typing import Any
 
-from mocpack.arguments import is_finite
+from mocpack.arguments import check_number
 from mocpack.errors import UsageError, name_errors
 
 LENGTHS = {
@@ -60,12 +60,12 @@ def deg(value: float) -> Angle:
     >>> deg(180) == math.pi
     True
     """
-    return Angle(_check_finite("angle", value) * ANGLES["deg"])
+    return Angle(check_number("value", value) * ANGLES["deg"])
 
 
 def rad(value: float) -> Angle:
     """Return an angle from radians."""
-    return Angle(_check_finite("angle", value) * ANGLES["rad"])
+    return Angle(check_number("value", value) * ANGLES["rad"])
 
 
 def mm(value: float) -> Length:
@@ -74,17 +74,17 @@ def mm(value: float) -> Length:
     >>> mm(1) == 0.001
     True
     """
-    return Length(_check_finite("length", value) * LENGTHS["mm"])
+    return Length(check_number("value", value) * LENGTHS["mm"])
 
 
 def cm(value: float) -> Length:
     """Return a length from centimeters."""
-    return Length(_check_finite("length", value) * LENGTHS["cm"])
+    return Length(check_number("value", value) * LENGTHS["cm"])
 
 
 def m(value: float) -> Length:
     """Return a length from meters."""
-    return Length(_check_finite("length", value) * LENGTHS["m"])
+    return Length(check_number("value", value) * LENGTHS["m"])
 
 
 def parse_length_argument(name: str, value: Any) -> float:
@@ -153,15 +153,18 @@ def parse_length(value: str | float) -> float:
     return _parse_below(value, LENGTHS, "length", "1mm", "1e6 m")
 
 
-def parse_size(value: str | int) -> int:
-    """Return a size in bytes from a number of bytes or text with a unit.
+def parse_size(value: str | int, name: str = "size") -> int:
+    """Return the argument `name`, a size in bytes, from a number of bytes or text with a unit.
 
     >>> parse_size("20kB"), parse_size("2KiB"), parse_size(500)
     (20000, 2048, 500)
     """
-    size: float = value if not isinstance(value, str) else _parse_bytes(value)
-    if not isinstance(size, Real) or not 1 <= size < MAX_BYTES:
-        raise UsageError(f"size must be at least 1 byte and below 1e18 bytes, got {value!r:.80}")
+    size: float = _parse_bytes(value) if isinstance(value, str) else value
+    is_whole = isinstance(value, str | Integral) and not isinstance(value, bool)
+    if not is_whole or not 1 <= size < MAX_BYTES:
+        raise UsageError(
+            f"{name} must be a whole number of bytes, at least 1 and below 1e18, got {value!r:.80}"
+        )
     return round(size)
 
 
@@ -268,12 +271,6 @@ def _format_distinct(form: Callable[[float, int], str], a: float, b: float) -> t
         if texts[0] != texts[1]:
             break
     return texts
-
-
-def _check_finite(what: str, value: float) -> float:
-    if not is_finite(value):
-        raise UsageError(f"{what} must be a finite number, got {value!r:.80}")
-    return value
 
 
 def _parse_bytes(text: str) -> float:

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from mocpack.arguments import check_number
 from mocpack.arrays import F64, I32
 from mocpack.errors import InvalidClipError, UsageError
 from mocpack.frozen import FrozenPickle, freeze_array
@@ -79,9 +80,8 @@ class VertexClip(HasHeader, FrozenPickle):
         if vertices.ndim != 3:
             raise InvalidClipError(f"expected vertices of shape (T, V, 3), got {vertices.shape}")
         indices = np.zeros((0, 3), np.int32) if faces is None else np.asarray(faces)
-        header = VertexHeader(
-            vertices.shape[1], indices, len(vertices), 1 / frame_rate, metadata or {}
-        )
+        frame_time = 1 / check_number("frame_rate", frame_rate, 1e-6, 1e6, error=InvalidClipError)
+        header = VertexHeader(vertices.shape[1], indices, len(vertices), frame_time, metadata or {})
         return cls(header, vertices)
 
     @property
@@ -130,8 +130,7 @@ class VertexClip(HasHeader, FrozenPickle):
         >>> len(vertex_wave(frames=31).resample(15))
         16
         """
-        if not (np.isfinite(fps) and fps > 0):
-            raise UsageError(f"fps must be above 0, got {fps}")
+        check_number("fps", fps, 1e-6, 1e6)
         count = int((self.frame_count - 1) * self.frame_time * fps + 1e-6) + 1
         at = np.minimum(np.arange(count) / (fps * self.frame_time), self.frame_count - 1)
         header = self.with_header(frame_count=count, frame_time=1 / fps)
@@ -163,10 +162,12 @@ class VertexClip(HasHeader, FrozenPickle):
 
     def sample(self, time: float) -> VertexClip:
         """Return the shape at `time` seconds as a one-frame clip: linear, clamped."""
+        check_number("time", time)
         return self.pose_at(min(max(time / self.frame_time, 0.0), self.frame_count - 1.0))
 
     def pose_at(self, at: float) -> VertexClip:
         """Return the shape at a frame index, which may be fractional, as a one-frame clip."""
+        check_number("at", at, 0, self.frame_count - 1)
         return VertexClip(self.with_header(frame_count=1), self._interpolate(np.array([at])))
 
     def _interpolate(self, at: F64) -> F64:

@@ -12,7 +12,7 @@ from torchdata.stateful_dataloader import StatefulDataLoader
 
 import mocpack
 from mocpack.corpora import pack
-from mocpack.errors import WorkerPositionWarning
+from mocpack.errors import UsageError, WorkerPositionWarning
 from mocpack.testing import walk
 from mocpack.torch import Stream, Windows
 from naming import naming
@@ -143,6 +143,12 @@ def test_epochs_differ_and_can_be_set(corpus):
     assert not all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
     stream.set_epoch(0)
     assert all(torch.equal(a, b) for a, b in zip(first, stream, strict=True))
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 2.5, True, -1])
+def test_a_wrong_epoch_is_a_usage_error(corpus, value):
+    with pytest.raises(UsageError, match=naming("epoch")):
+        Stream(corpus, 1).set_epoch(value)
 
 
 def test_datasets_can_be_sent(corpus):

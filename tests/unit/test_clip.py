@@ -146,7 +146,7 @@ def test_headers_are_equal_in_every_part():
         (np.zeros((2, 4, 2)), None, "vertices (2, 4, 3) 2)"),
         (np.full((1, 4, 3), np.nan), None, "vertices 2e+07"),
         (np.zeros((0, 4, 3)), None, "frame_count 0"),
-        (np.zeros((2, 0, 3)), None, "vertex_count 1 2^24 0"),
+        (np.zeros((2, 0, 3)), None, "vertex_count 1 16777216 0"),
         (np.zeros((2, 4, 3)), [[0, 1, 4]], "faces vertices 3"),
         (np.zeros((2, 4, 3)), [[0, 1, -1]], "faces vertices 3"),
         (np.zeros((2, 4, 3)), [[0, 1]], "faces (F, 3) (1, 2)"),

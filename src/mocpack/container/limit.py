@@ -27,7 +27,7 @@ class MemoryLimit:
             return limit
         if limit is None or (isinstance(limit, str) and limit == "none"):
             return cls(None)
-        return cls(parse_size(limit))
+        return cls(parse_size(limit, "memory_limit"))
 
     def check(self, needed: int, header: AnyHeader, what: str) -> None:
         """Raise if `what` needs more memory; the error names the size of the motion."""

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from mocpack import _core
+from mocpack.arguments import check_integer
 from mocpack.arrays import F32, I64
 from mocpack.corpora.features import STORED_FEATURES, window_plan
 from mocpack.corpora.reading import Corpus
@@ -46,8 +47,7 @@ class DecodedCache:
     def __init__(self, corpus: Corpus, limit: int) -> None:
         if not hasattr(os, "pwrite"):
             raise UsageError("the cache of decoded motion needs a POSIX system")
-        if limit < 1:
-            raise UsageError(f"cache must be at least 1 byte, got {limit}")
+        check_integer("limit", limit, 1)
         self._corpus, self._limit = corpus, limit
         self._widths = _row_widths(corpus)
         blocks = -(-corpus.index.frame_counts // BLOCK_FRAMES)

@@ -49,7 +49,7 @@ def merge(
 
     With `prefix`, each clip's name starts with the name of its archive and a slash.
     """
-    size = None if shard_size is None else parse_size(shard_size)
+    size = None if shard_size is None else parse_size(shard_size, "shard_size")
     with ExitStack() as stack:
         parts = [stack.enter_context(open_corpus(one)) for one in paths]
         starts = [f"{Path(str(one)).stem}/" if prefix else "" for one in paths]

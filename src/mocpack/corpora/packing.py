@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from mocpack import _api
-from mocpack.arguments import is_url
+from mocpack.arguments import check_integer, is_url
 from mocpack.clip import AnyClip
 from mocpack.container import StoredClip, check_name, is_packed, to_stored_clip
 from mocpack.cores import core_count
@@ -102,7 +102,7 @@ def pack(
     on_progress : callable
         Called with the index of a file and the fraction done.
     """
-    size = None if shard_size is None else parse_size(shard_size)
+    size = None if shard_size is None else parse_size(shard_size, "shard_size")
     with CorpusWriter(path, shard_size=size, meta=meta, name_pattern=name_pattern) as writer:
         writer.check_labels(files)
         rejected = pack_into(writer, files, packing or PackOptions(), workers, on_progress)
@@ -132,7 +132,7 @@ def append(
 
     An archive in shards gets new shards; the existing ones are not written.
     """
-    size = None if shard_size is None else parse_size(shard_size)
+    size = None if shard_size is None else parse_size(shard_size, "shard_size")
     given = {"meta": meta, "name_pattern": name_pattern, "shard_size": size}
     with CorpusWriter(path, **given, append=True) as writer:
         for name in files:
@@ -179,8 +179,8 @@ def pack_into(
     on_progress: Callable[[int, float], None],
 ) -> list[RejectedFile]:
     """Pack files into an open archive, in the order of their names."""
-    if workers is not None and workers < 0:
-        raise UsageError(f"workers must be at least 0, got {workers}")
+    if workers is not None:
+        check_integer("workers", workers, 0)
     for name in files:
         check_name(name)
     names = sorted(files)

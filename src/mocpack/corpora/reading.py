@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
-from mocpack.arguments import check_path, is_url
+from mocpack.arguments import check_integer, check_path, is_url
 from mocpack.codec import ArrayWindows, WindowWriter
 from mocpack.container import (
     DEFAULT_LIMIT,
@@ -72,7 +72,7 @@ def open_corpus(
     """
     check_path("url", url)
     name = os.fspath(url)
-    limit = parse_size(cache_size)
+    limit = parse_size(cache_size, "cache_size")
     kept = RangeCache(limit, None if cache is None else os.fspath(cache))
     opened = _Files(name, dict(storage_options or {}), kept, in_memory)
     return Corpus(opened, memory_limit)
@@ -209,7 +209,7 @@ class Corpus:
                 return found
             with name_errors(self._files.name):
                 return find_index(self.names, key)
-        index = int(key)
+        index = check_integer("key", key)
         if not -len(self) <= index < len(self):
             raise IndexError(f"clip {index} of an archive of {len(self)}")
         return index % len(self)
@@ -223,9 +223,9 @@ class Corpus:
 
     def motion(self, index: int) -> Motion:
         """Return a clip by index; recently used clips stay open."""
-        found = self._motions.get(index)
+        found = self._motions.get(index) if type(index) is int else None
         if found is None:
-            place = self.index.place(index)
+            place = self.index.place(check_integer("index", index))
             file = self._files.source(place.file)
             with name_errors(f"clip {self.names[index]!r}", FormatError):
                 whole = _is_read_whole(place)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from mocpack.arguments import check_integer, check_integers
 from mocpack.arrays import F32
 from mocpack.corpora.decoded_cache import decode_rows
 from mocpack.corpora.windows import Windows
@@ -44,9 +45,9 @@ class Stream:
         seed: int = 0,
         share: tuple[int, int] = (0, 1),
     ) -> None:
-        if shuffle < 0:
-            raise UsageError(f"shuffle must be at least 0, got {shuffle}")
-        if not 0 <= share[0] < share[1]:
+        check_integer("shuffle", shuffle, 0)
+        check_integer("seed", seed, 0)
+        if len(check_integers("share", share, 0)) != 2 or not share[0] < share[1]:
             raise UsageError(f"share must be (index, count) with 0 <= index < count, got {share}")
         self.windows, self.shuffle, self.seed, self.share = windows, shuffle, seed, share
         self.epoch = self._yielded = 0

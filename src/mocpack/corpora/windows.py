@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from mocpack import _core
-from mocpack.arguments import is_finite
+from mocpack.arguments import check_integer, check_integers, is_finite
 from mocpack.arrays import F32, F64, I64, Mask
 from mocpack.clip import ClipHeader
 from mocpack.corpora import clip_features
@@ -166,7 +166,7 @@ class Windows:
             return self.batch(range(*key.indices(len(self))))
         if isinstance(key, Sequence | np.ndarray):
             return self.batch(key)
-        return self.read(int(key), np.empty((self.rows, self.width), np.float32))
+        return self.read(key, np.empty((self.rows, self.width), np.float32))
 
     def __iter__(self) -> Iterator[F32]:
         for index in range(len(self)):
@@ -179,17 +179,19 @@ class Windows:
 
     def batch(self, indices: Sequence[int] | I64, out: F32 | None = None) -> F32:
         """Return several windows (n, rows, width), written to `out` if given."""
+        indices = check_integers("indices", indices)
         if out is None:
             out = np.empty((len(indices), self.rows, self.width), np.float32)
         self.prefetch(indices)
         for index, clip_position in zip(indices, out, strict=True):
-            self.read(int(index), clip_position)
+            self.read(index, clip_position)
         return out
 
     def prefetch(self, indices: Sequence[int] | I64) -> None:
         """Fetch the bytes of windows of a remote archive in parallel."""
+        indices = check_integers("indices", indices)
         if self.corpus.is_remote:
-            places = [self._find(int(index)) for index in indices]
+            places = [self._find(index) for index in indices]
             self.corpus.prefetch([(place.clip, place.start, place.stop) for place in places])
 
     def read(self, index: int, out: F32) -> F32:
@@ -214,6 +216,8 @@ class Windows:
         return place.clip_position, place.start, place.mirrored
 
     def _find(self, index: int) -> _Place:
+        if type(index) is not int:
+            index = check_integer("window index", index)
         count: int = self._ends[-1]
         if not -count <= index < count:
             raise IndexError(f"window index must be below {count}, got {index}")
@@ -231,6 +235,7 @@ class Windows:
 
     def window_indices(self, clip_position: int, *, mirrored: bool = False) -> range:
         """Return the indices of a clip's windows by its position in `clips`."""
+        check_integer("clip_position", clip_position, 0, len(self.clips) - 1)
         at = clip_position + mirrored * len(self.clips)
         return range(*self._ends[at : at + 2])
 
@@ -388,7 +393,7 @@ class Windows:
     def _open_cache(self, cache: str | int | DecodedCache | None) -> DecodedCache | None:
         if cache is None or isinstance(cache, DecodedCache):
             return cache
-        return DecodedCache(self.corpus, parse_size(cache))
+        return DecodedCache(self.corpus, parse_size(cache, "cache"))
 
 
 def _to_array(values: I64 | F64) -> array[Any]:

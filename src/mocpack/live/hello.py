@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from mocpack import _core, rotations
+from mocpack.arguments import check_integer, check_number
 from mocpack.clip import ClipHeader
 from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
 from mocpack.container import FORMAT_VERSION, Errors, Reader, pack_skeleton, pack_take_data
@@ -23,6 +24,7 @@ from mocpack.container import MAGIC as FILE_MAGIC
 from mocpack.container.chunks import pack_chunk
 from mocpack.container.head import pack_head
 from mocpack.errors import CorruptionError, UnsupportedClipError, UsageError, name_errors
+from mocpack.live.rate_control import MAX_ERROR_M, MIN_ERROR_M
 from mocpack.skeleton import ROTATION_CHANNELS, channel_hinges
 from mocpack.source import BytesSource
 from mocpack.take_data import TakeData
@@ -32,6 +34,7 @@ MODEL = b"mlv1"
 ROOT = 0xFFFF
 MAX_JOINTS = 1024
 MAX_HELLO_BYTES = 1 << 20  # bytes, inflated
+MAX_GAIN = 65535 / 65536  # the largest that 16 bits hold
 VELOCITY_GAIN, VELOCITY_DECAY = 0.4, 0.0  # per frame; see `Hello`
 
 
@@ -64,15 +67,15 @@ class Hello:
                 "live streams do not transmit scales, and this skeleton has some: apply them with "
                 "clip.bake_scales()"
             )
-        if not 1e-6 <= self.max_error <= 1:
-            raise UsageError(f"max_error must be in 1e-6..1 meters, got {self.max_error}")
+        check_number("max_error, in meters,", self.max_error, MIN_ERROR_M, MAX_ERROR_M)
+        check_integer("session", self.session, 0, (1 << 32) - 1)
+        for name in ("velocity_gain", "velocity_decay"):
+            check_number(name, getattr(self, name), 0, MAX_GAIN)
         if len(self.header.skeleton) > MAX_JOINTS:
             raise UsageError(
                 f"a live stream can have at most {MAX_JOINTS} joints, "
                 f"got {len(self.header.skeleton)}"
             )
-        if not 0 <= self.session < 1 << 32:
-            raise UsageError(f"session must be in 0..2^32 - 1, got {self.session}")
 
     @classmethod
     def new(cls, header: ClipHeader, max_error: float = 0.005) -> Hello:

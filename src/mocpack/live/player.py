@@ -10,7 +10,7 @@ from operator import attrgetter
 import numpy as np
 
 from mocpack import rotations
-from mocpack.errors import UsageError
+from mocpack.arguments import check_number
 from mocpack.live.receiver import Pose, Receiver
 
 JITTER_WINDOW_PACKETS = 480
@@ -38,8 +38,9 @@ class Player:
     def __init__(
         self, receiver: Receiver, delay: float | None = None, max_delay: float = 0.5
     ) -> None:
-        if delay is not None and delay < 0:
-            raise UsageError(f"delay must be at least 0 seconds, got {delay}")
+        if delay is not None:
+            check_number("delay", delay, 0)
+        check_number("max_delay", max_delay, 0)
         self._receiver = receiver
         self._fixed_delay = delay
         self._max_delay = max_delay
@@ -49,12 +50,14 @@ class Player:
 
     def receive(self, packet: bytes, now: float) -> list[Pose]:
         """Decode a packet that arrived at `now`, in seconds of the receiver's clock."""
+        check_number("now", now)
         poses = self._receiver.receive(packet)
         self.add_poses(poses, now)
         return poses
 
     def add_poses(self, poses: Sequence[Pose], now: float) -> None:
         """Add decoded poses of a packet that arrived at `now`."""
+        check_number("now", now)
         # The first packet also holds old frames. Their age says nothing about the network.
         self._latencies.extend(
             now - pose.time for pose in (poses if self._latencies else poses[-1:])
@@ -81,6 +84,7 @@ class Player:
         Between frames the pose is interpolated, after the last frame it is predicted. It is exact
         (`Pose.is_exact`) only if no frame is missing at `now`.
         """
+        check_number("now", now)
         if not self._poses:
             return None
         time = now - min(self._latencies) - self.delay

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
-from mocpack.errors import UsageError
+from mocpack.arguments import check_integer, check_number
 
 WINDOW_S = 1.0  # the bit rate is the mean over this time
 MIN_COARSEN_INTERVAL_S = 0.8  # a new mode starts with a large keyframe
@@ -13,6 +13,7 @@ REFINE_AFTER_S = 3.0  # of low bit rate, before quality is raised
 LOW_RATE_RATIO = 0.6  # of the limit: a bit rate below is low
 ERROR_FACTORS = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 FRAME_STEPS = (2, 4)
+MIN_ERROR_M, MAX_ERROR_M = 1e-6, 1.0
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,10 @@ class Mode:
     twist: bool = True
     frame_step: int = 1
 
+    def __post_init__(self) -> None:
+        check_number("max_error, in meters,", self.max_error, MIN_ERROR_M, MAX_ERROR_M)
+        check_integer("frame_step", self.frame_step, 1, 255)
+
 
 class RateControl:
     """Chooses the coding mode from the sizes of sent packets.
@@ -49,8 +54,9 @@ class RateControl:
     """
 
     def __init__(self, bitrate: float, coarsest: float = 0.02, overhead: int = 28) -> None:
-        if not bitrate > 0 or not coarsest > 0:
-            raise UsageError(f"bitrate and coarsest must be above 0, got {bitrate} and {coarsest}")
+        check_number("bitrate", bitrate, 1)
+        check_number("coarsest, in meters,", coarsest, MIN_ERROR_M, MAX_ERROR_M)
+        check_integer("overhead", overhead, 0)
         self.bitrate = bitrate
         self.coarsest = coarsest
         self.overhead = overhead
@@ -60,6 +66,9 @@ class RateControl:
 
     def update(self, size: int, time: float, max_error: float) -> Mode:
         """Return the mode of the next frames after a packet of `size` bytes at `time` seconds."""
+        check_integer("size", size, 0)
+        check_number("time", time)
+        check_number("max_error, in meters,", max_error, MIN_ERROR_M, MAX_ERROR_M)
         self._sent.append((time, size + self.overhead))
         while self._sent[0][0] < time - WINDOW_S:
             self._sent.popleft()
@@ -79,6 +88,7 @@ class RateControl:
 
     def rate(self, time: float) -> float:
         """Return bits per second over the last second, or since the last mode change."""
+        check_number("time", time)
         first = self._sent[0][0] if self._sent else time
         spent = min(WINDOW_S, max(time - first, MIN_COARSEN_INTERVAL_S))
         return 8 * sum(size for _, size in self._sent) / spent

@@ -8,12 +8,14 @@ from enum import IntEnum
 from itertools import islice
 
 from mocpack import _core
+from mocpack.arguments import check_integer
 from mocpack.arrays import F64
 from mocpack.live.hello import Hello
 from mocpack.live.packet_loss import PacketLoss
 from mocpack.live.report import Report
 
 DEFAULT_PATIENCE = 16  # frames
+MAX_FRAMES = 1 << 30  # to wait for or to predict; the core waits and predicts for fewer
 MAX_MISSING = 16  # frames listed in one report
 
 
@@ -83,6 +85,7 @@ class Receiver:
         self.hello = hello if isinstance(hello, Hello) else Hello.from_bytes(hello)
         self.counts: Counter[PacketStatus] = Counter()
         self.last_status = PacketStatus.NEEDS_KEYFRAME
+        check_integer("patience", patience, 0, MAX_FRAMES)
         self._native = _core.LiveReceiver(self.hello.model, patience)
         self._patience = patience
         self._packet_loss = PacketLoss()
@@ -125,6 +128,7 @@ class Receiver:
 
     def predict(self, ahead: int = 1) -> Pose | None:
         """Extrapolate the pose `ahead` frames after the last one; None before the first."""
+        check_integer("ahead", ahead, 0, MAX_FRAMES)
         found = self._native.predict(ahead)
         if found is None or self._last is None:
             return None

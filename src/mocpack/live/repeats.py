@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from mocpack.arguments import check_integer, check_number
+
 MAX_UNREPAIRED = 0.001  # share of frames that may be lost with all of their copies
 MAX_REPEATS = 15  # the packet format needs no offsets for up to 16 consecutive rows
 
@@ -50,6 +52,10 @@ def choose_repeats(
     >>> [choose_repeats(0.05, 5, patience=0, round_trip=3, room=room) for room in (4, 1, 0)]
     [(3, 5), (5,), ()]
     """
+    check_number("loss", loss, 0, 1)
+    numbers = {"burst": burst, "patience": patience, "round_trip": round_trip, "room": room}
+    for name, value in numbers.items():
+        check_integer(name, value, 0)
     copies = next((n for n in range(room) if loss ** (n + 1) <= MAX_UNREPAIRED), room)
     if copies == 0 or patience >= burst + copies * round_trip:
         return ()

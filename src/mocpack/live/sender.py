@@ -8,9 +8,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from mocpack import _core
+from mocpack.arguments import check_integer, check_integers, check_number
 from mocpack.arrays import F64
 from mocpack.clip import ClipHeader
-from mocpack.errors import InvalidClipError, UsageError
+from mocpack.errors import InvalidClipError
 from mocpack.live.hello import Hello
 from mocpack.live.rate_control import Mode, RateControl
 from mocpack.live.repeats import MAX_REPEATS, MAX_UNREPAIRED, choose_repeats
@@ -60,8 +61,7 @@ class Sender:
         rate_control: RateControl | None = None,
     ) -> None:
         self.hello = stream if isinstance(stream, Hello) else Hello.new(stream, max_error)
-        if keyframe_interval < 1:
-            raise UsageError(f"keyframe_interval must be at least 1 frame, got {keyframe_interval}")
+        check_integer("keyframe_interval", keyframe_interval, 1)
         self.repeat = tuple(repeat)
         self.frame_count = 0
         self.error = 0.0
@@ -81,9 +81,8 @@ class Sender:
 
     @repeat.setter
     def repeat(self, offsets: Sequence[int]) -> None:
-        if any(not 1 <= offset <= MAX_OFFSET for offset in offsets):
-            raise UsageError(f"repeat offsets must be in 1..{MAX_OFFSET} frames, got {offsets}")
-        self._repeat = tuple(sorted(set(offsets)))
+        given = check_integers("the repeat offsets", offsets, 1, MAX_OFFSET)
+        self._repeat = tuple(sorted(set(given)))
 
     @property
     def mode(self) -> Mode:
@@ -92,8 +91,6 @@ class Sender:
 
     @mode.setter
     def mode(self, mode: Mode) -> None:
-        if not 1e-6 <= mode.max_error <= 1 or not 1 <= mode.frame_step <= 255:
-            raise UsageError(f"max_error must be in 1e-6..1 m, frame_step in 1..255, got {mode}")
         self._next_mode = mode
 
     def send(self, rotations: F64, translations: F64, time: float | None = None) -> bytes | None:
@@ -107,6 +104,8 @@ class Sender:
         time : float, optional
             Seconds on the sender's clock, at least 0. The default follows from the frame time.
         """
+        if time is not None:
+            check_number("time", time, 0)
         given, self._source_frames = self._source_frames, self._source_frames + 1
         if given % self._mode.frame_step and not self._keyframe_requested:
             return None
@@ -132,7 +131,9 @@ class Sender:
 
     def resend(self, numbers: Iterable[int]) -> None:
         """Add these frames to the next packet, if the encoder still has them."""
-        self._resend_frames = [*dict.fromkeys([*self._resend_frames, *numbers])][-MAX_RESENT:]
+        self._resend_frames = [
+            *dict.fromkeys([*self._resend_frames, *check_integers("numbers", numbers, 0)])
+        ][-MAX_RESENT:]
 
     def apply_report(self, report: Report) -> None:
         """Adapt to a receiver's report: choose repeats and resend missing frames.
@@ -143,13 +144,13 @@ class Sender:
         if report.loss > MAX_UNREPAIRED or self.frame_count >= 1 / MAX_UNREPAIRED:
             round_trip = max(0, self.frame_count - report.newest)
             self.repeat = choose_repeats(
-                report.loss, report.burst, report.patience, round_trip, self._max_repeats()
+                report.loss, report.burst, max(0, report.patience), round_trip, self._max_repeats()
             )
         oldest = self.frame_count - MAX_OFFSET
         if report.lost or (report.missing and report.missing[0] < oldest):
             self.request_keyframe()
         else:
-            self.resend(report.missing)
+            self.resend(n for n in report.missing if n >= 0)
 
     def pose(self) -> tuple[F64, F64]:
         """Return rotations (J, 4) and translations (M, 3) of the last frame, as decoded."""

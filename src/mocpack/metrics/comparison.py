@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mocpack.arguments import check_number
 from mocpack.arrays import F64
 from mocpack.units import format_angle, format_length
 
@@ -78,10 +79,12 @@ class Comparison:
 
     def is_within(self, bound: float) -> bool:
         """Return whether the largest error is within a bound in meters."""
+        check_number("bound", bound, 0, math.inf)
         return (self["max_error_mm"] or 0.0) / 1000 <= bound + POSITION_SLACK_M
 
     def is_within_angle(self, bound: float) -> bool:
         """Return whether the largest angle error is within a bound in radians."""
+        check_number("bound", bound, 0, math.inf)
         return math.radians(self["angle_deg_max"] or 0.0) <= bound * (1 + 1e-6) + ANGLE_SLACK_RAD
 
     def verdict(self, bound: float | None = None, angle: float | None = None) -> str:
@@ -94,6 +97,9 @@ class Comparison:
         angle : float, optional
             Maximum angle error in radians.
         """
+        for name, limit in (("bound", bound), ("angle", angle)):
+            if limit is not None:
+                check_number(name, limit, 0, math.inf)
         largest = format_length((self["max_error_mm"] or 0.0) / 1000)
         where = f" at {self.worst[0].joint}, frame {self.worst[0].frame}" if self.worst else ""
         sentence = f"The largest error is {largest}{where}"

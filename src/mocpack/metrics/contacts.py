@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from mocpack.arguments import check_number
 from mocpack.arrays import F64, Mask
 from mocpack.clip import Clip
 from mocpack.skeleton import Skeleton
@@ -76,6 +77,7 @@ def skate_per_foot(original: Clip, decoded: Clip, max_error: float) -> dict[int,
     joints = find_feet(original.skeleton, positions)
     places = positions[:, joints], decoded.positions()[:, joints]
     steps, source, found = _slides(*places, rate)
+    check_number("max_error", max_error, 0)
     free = ALLOWED_SKATE * max_error * rate
     return {
         joint: float(found[on, f].mean() / (source[on, f].mean() + free))

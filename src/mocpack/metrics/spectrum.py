@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mocpack.arguments import check_number
 from mocpack.arrays import F64
 from mocpack.clip import Clip
 
@@ -52,6 +53,7 @@ def jitter(original: Clip, decoded: Clip, max_error: float) -> float:
     Allowed is 1.05 times E30 of the source plus (0.05 · `max_error`)² per joint. 0 if the frame
     rate is at most 60 or the clip too short, since E30 is then undefined.
     """
+    check_number("max_error", max_error, 0)
     found = energy_above(decoded.positions(), original.frame_rate, JITTER_FREQUENCY_HZ)
     source = energy_above(original.positions(), original.frame_rate, JITTER_FREQUENCY_HZ)
     if found is None or source is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mocpack import rotations
+from mocpack.arguments import check_integer, check_number
 from mocpack.arrays import F64
 from mocpack.clip import Clip, VertexClip
 from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, Skeleton
@@ -41,6 +42,7 @@ ENDS = {
     "RightToe": (0, 0, 7),
 }
 HIP_HEIGHT = 0.94  # meters
+MAX_SECONDS = 1e6
 
 
 def humanoid() -> Skeleton:
@@ -70,6 +72,7 @@ def turn(
 ) -> Clip:
     """Return a body that spins about its axis, several full turns, on the spot."""
     time = _times(seconds, frame_rate)
+    check_number("turns", turns)
     angles = _gait(2 * np.pi * 1.2 * time, 0.3)
     angles["Hips"] = np.stack([0 * time, 2 * np.pi * turns * time / seconds, 0 * time], axis=1)
     root = np.stack([0 * time, HIP_HEIGHT + 0 * time, 0 * time], axis=1)
@@ -95,6 +98,7 @@ def jump(seconds: float = 2.0, *, frame_rate: float = 60.0, seed: int = 2) -> Cl
 
 def still(frames: int = 30, *, frame_rate: float = 60.0) -> Clip:
     """Return a body that does not move at all."""
+    check_integer("frames", frames, 1)
     root = np.tile([0.3, HIP_HEIGHT, -0.2], (frames, 1))
     local = np.tile(rotations.from_euler(np.array([0.1, -0.2, 0.3]), "ZYX"), (frames, 21, 1))
     return Clip.build(humanoid(), local, root, frame_rate=frame_rate)
@@ -152,6 +156,8 @@ def vertex_wave(frames: int = 12, side: int = 6) -> VertexClip:
 
 
 def _times(seconds: float, frame_rate: float) -> F64:
+    check_number("seconds", seconds, 0, MAX_SECONDS)
+    check_number("frame_rate", frame_rate, 1e-6, 1e6)
     return np.arange(max(1, round(seconds * frame_rate))) / frame_rate
 
 
@@ -177,7 +183,7 @@ def _gait(phase: F64, amount: float) -> dict[str, F64]:
 
 def _clip(root: F64, angles: dict[str, F64], frame_rate: float, seed: int) -> Clip:
     """Add small irregularities to the angles and return the clip."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(check_integer("seed", seed, 0))
     stacked = np.stack([angles[name] for name, _, _ in BODY], axis=1)
     time = np.arange(len(root))[:, np.newaxis, np.newaxis] / frame_rate
     for _ in range(3):

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from mocpack.arguments import check_number
 from mocpack.clip import ClipHeader
 from mocpack.errors import FormatError, InvalidClipError
 from mocpack.live.client import Frame
@@ -63,7 +64,7 @@ def read_frame(message: str | bytes, header: ClipHeader) -> Frame:
     """Parse the message of a frame."""
     fields = _parse_object(message)
     try:
-        time = float(fields["time"])
+        time = check_number("time", float(fields["time"]), 0)
         bone_rotations = np.array(fields["rotations"], np.float64).reshape(len(header.skeleton), 4)
         translations = np.array(fields["translations"], np.float64)
         return time, bone_rotations, translations.reshape(len(header.translated_joints), 3)
