@@ -115,8 +115,9 @@ def read(
         `fps`, frames per second at which to sample the motion, or the frame rate of a file that
         states none. Options of some formats: `body_model`, the body model file of an AMASS motion;
         `robot`, the URDF or MJCF file of the robot that a .csv, .npz or .pkl file moves;
-        `quaternion`, the order of its quaternions, "xyzw" or "wxyz"; `allow_pickle`, to read arrays
-        from a pickle (nothing else in it is executed).
+        `quaternion`, the order of its quaternions, "xyzw" or "wxyz"; `ignore_limits`, to read
+        its motion although joints exceed their limits; `allow_pickle`, to read arrays from a pickle
+        (nothing else in it is executed).
     """
     data, clip = read_input(path, clip)
     found = read_contents(

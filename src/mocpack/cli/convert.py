@@ -209,6 +209,7 @@ def _describe_loss(
     reading: dict[str, Any] = {}
     if options.robot is not None and (dialect is not None or Path(target).suffix == ".csv"):
         reading = {"robot": options.robot, "fps": clip.frame_rate, "allow_pickle": True}
+        reading["ignore_limits"] = options.ignore_limits
         reading["allow_outside"] = options.allow_outside
     if into is not None:
         reading = {"clip": str(clip.metadata.get("animation") or "motion")}

@@ -127,6 +127,14 @@ Quaternion = Annotated[
     str | None,
     typer.Option("--quaternion", help="Set the order of a robot's quaternions: xyzw or wxyz."),
 ]
+IgnoreLimits = Annotated[
+    bool,
+    typer.Option(
+        "--ignore-limits",
+        help="Read a robot's motion although its joints exceed the robot's limits, as they do if "
+        "columns are in a wrong order or angles in degrees.",
+    ),
+]
 AllowPickle = Annotated[
     bool,
     typer.Option(

@@ -34,4 +34,5 @@ class Reading(SourceOptions):
     body_model: options.BodyModel = None
     robot: options.RobotFile = None
     quaternion: options.Quaternion = None
+    ignore_limits: options.IgnoreLimits = False
     allow_pickle: options.AllowPickle = False

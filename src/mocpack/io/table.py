@@ -14,7 +14,7 @@ from mocpack.io import amc, asf, bvh, clip_npz, glb, mdd, pc2, probes, vertices_
 from mocpack.io.conversion_advice import suggest_conversion
 
 ROBOT = "--robot FILE"
-ROBOT_OPTIONS = ("robot", "fps", "quaternion")
+ROBOT_OPTIONS = ("robot", "fps", "quaternion", "ignore_limits")
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Format:
     options : tuple of str
         Options of the reader: "clip" (one of several), "fps" (sampling rate), "read_external" (a
         function that opens external files), "body_model", "robot" (files), "quaternion"
-        (component order), "allow_pickle" (ignored by other formats).
+        (component order), "ignore_limits", "allow_pickle" (ignored by other formats).
     """
 
     name: str
@@ -88,6 +88,7 @@ def _robot_reader(module: str, what: str, *, in_meters: bool = True) -> Callable
         robot: str | Path | None = None,
         unit: float | None = None,
         allow_outside: bool = False,
+        ignore_limits: bool = False,
         **options: Any,
     ) -> Any:
         if in_meters and unit is not None:
@@ -99,7 +100,10 @@ def _robot_reader(module: str, what: str, *, in_meters: bool = True) -> Callable
             )
         body = lazy_function("robots.files", "read_robot")(robot, allow_outside=allow_outside)
         own = {} if in_meters else {"unit": unit}
-        return lazy_function(f"robots.{module}")(data, body, **own, **options)
+        clip = lazy_function(f"robots.{module}")(data, body, **own, **options)
+        if not ignore_limits:
+            lazy_function("robots.limits", "check_limits")(clip, body)
+        return clip
 
     return call
 
