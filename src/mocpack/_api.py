@@ -41,6 +41,7 @@ from mocpack.io import (
     write_file,
     write_scene_bytes,
 )
+from mocpack.io.assumptions import warn_of_assumptions
 from mocpack.io.atomic import write_atomically
 from mocpack.io.choice import match_clip
 from mocpack.io.reading import sample_evenly
@@ -130,6 +131,8 @@ def read(
         allow_outside=allow_outside,
         **options,
     )
+    if not is_packed(data):
+        warn_of_assumptions(found, str(path))
     if kind not in (None, found.header.kind):
         raise UsageError(f"{path}: expected {kind}, but the file contains {found.header.kind}")
     return found
@@ -146,11 +149,22 @@ def read_contents(
     """Read a motion file from its bytes; `path` locates the files that it refers to."""
     length = _parse_unit(unit)
     if is_packed(data) or Path(path).suffix == ".mocp":
-        return read_data(data, name=str(path), memory_limit=memory_limit, **options)
+        return parse_data(data, name=str(path), memory_limit=memory_limit, **options)
     return read_file(path, data=data, unit=length, **options)
 
 
-def read_data(
+def read_data(data: bytes, *, name: str = "input", **options: Any) -> AnyClip:
+    """Read a motion file from bytes, with the options of `read`.
+
+    Errors start with `name`, whose extension names the format.
+    """
+    found = parse_data(data, name=name, **options)
+    if not is_packed(data):
+        warn_of_assumptions(found, name)
+    return found
+
+
+def parse_data(
     data: bytes,
     *,
     name: str = "input",
@@ -161,7 +175,7 @@ def read_data(
     allow_outside: bool = False,
     **options: Any,
 ) -> AnyClip:
-    """Read a motion file from bytes; errors start with `name`, whose extension names the format."""
+    """Read a motion file from bytes, as `read_data` does, without warnings."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise UsageError(f"data must be bytes, got {data!r:.80}")
     length = _parse_unit(unit)
@@ -367,9 +381,14 @@ def read_scene(
     if not is_packed(data):
         names = list_clips(data, path, allow_outside=allow_outside)
         reading["allow_outside"] = allow_outside
-        if not names:
-            return {Path(path).stem: read_contents(data, path, **reading)}
-        return {name: read_contents(data, path, clip=name, **reading) for name in names}
+        found = (
+            {name: read_contents(data, path, clip=name, **reading) for name in names}
+            if names
+            else {Path(path).stem: read_contents(data, path, **reading)}
+        )
+        for clip in found.values():
+            warn_of_assumptions(clip, str(path))
+        return found
     with name_errors(path):
         return decode_scene(data, name=Path(path).stem, memory_limit=memory_limit)
 

@@ -89,6 +89,10 @@ class HingeWarning(UserWarning):
     """Joints are off the hinge axes, so angles do not describe them exactly."""
 
 
+class FormatWarning(UserWarning):
+    """A file cannot state a value, so a reader assumes it, or a writer drops it."""
+
+
 @contextmanager
 def name_errors(name: object, *kinds: type[MocpackError]) -> Iterator[None]:
     """Start the messages of errors in this block with `name`.

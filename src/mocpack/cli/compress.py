@@ -19,13 +19,14 @@ from mocpack.cli.inputs import (
     output_paths,
 )
 from mocpack.cli.joint_bounds import describe_joint_bounds, joint_bound_facts
-from mocpack.cli.notes import describe_assumptions, join_notes
+from mocpack.cli.notes import join_notes
 from mocpack.cli.reading import Reading
 from mocpack.cli.tables import make_table
 from mocpack.clip import AnyClip, Clip, VertexClip
 from mocpack.codec import Codec
 from mocpack.container import is_packed
 from mocpack.errors import MocpackError, name_errors
+from mocpack.io.assumptions import describe_assumptions
 from mocpack.io.choice import list_names
 from mocpack.presets import body_size, preset_bound
 from mocpack.registry import AUTO_CODEC, parse_codec
@@ -98,7 +99,7 @@ def _compress(
     inside = [] if name is not None else files.list_clips(contents, source, **allowed)
     frames, find_hinges = reading.pop("frames", None), reading.pop("find_hinges", False)
     unit = reading.get("unit")
-    clip = files.parse_clip(contents, source, clip=left, **reading)
+    clip = files.parse_clip(contents, source, clip=left, print_notes=False, **reading)
     clip = clip if frames is None else files.cut_frames(clip, frames)
     if find_hinges and isinstance(clip, Clip):
         clip = clip.with_hinges(detect=True)

@@ -16,7 +16,14 @@ from mocpack.cli.terminal import stderr as stderr
 from mocpack.cli.terminal import stdout as stdout
 from mocpack.clip import AnyClip
 from mocpack.container import DEFAULT_LIMIT, is_packed
-from mocpack.errors import BoundError, FormatError, HingeWarning, MocpackError, UsageError
+from mocpack.errors import (
+    BoundError,
+    FormatError,
+    FormatWarning,
+    HingeWarning,
+    MocpackError,
+    UsageError,
+)
 from mocpack.io import (
     dialect_extensions,
     files_to_write,
@@ -25,6 +32,7 @@ from mocpack.io import (
     supported_extensions,
     write_bytes,
 )
+from mocpack.io.assumptions import describe_motion_assumptions
 from mocpack.io.atomic import target_folder, would_overwrite, write_atomically
 from mocpack.io.choice import list_names
 from mocpack.units import parse_frame_range
@@ -56,18 +64,25 @@ def parse_clip(
     unit: str | None = None,
     skeleton: str | None = None,
     memory_limit: str | int = DEFAULT_LIMIT,
+    print_notes: bool = True,
     **options: Any,
 ) -> AnyClip:
     """Parse the bytes that `read_input` returned for `path`; `options` go to `mocpack.read`.
 
     Options that say what a file of another format lacks, like a robot, do not matter for a .mocp.
+    `print_notes` prints what the reader assumed about the motion.
     """
     if is_packed(data):
+        print_notes = False
         options = {name: options[name] for name in ("clip", "fps") if name in options}
     options |= {"unit": unit, "skeleton": skeleton, "memory_limit": memory_limit}
     if path == PIPE:
-        return _api.read_data(data, name="standard input", **options)
-    return _api.read_contents(data, path, **options)
+        found = _api.parse_data(data, name="standard input", **options)
+    else:
+        found = _api.read_contents(data, path, **options)
+    for note in describe_motion_assumptions(found.header.metadata) if print_notes else ():
+        print_note(f"{path}: {note}")
+    return found
 
 
 def list_clips(data: bytes, path: str, *, allow_outside: bool = False) -> list[str]:
@@ -189,6 +204,7 @@ def write_clip(clip: AnyClip, path: str, suffix: str, *, source: str, **options:
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", HingeWarning)
+        warnings.simplefilter("always", FormatWarning)
         is_named = path != PIPE and Path(path).suffix == suffix
         if is_named or options.get("into") is not None:
             _api.write(clip, path, **options)

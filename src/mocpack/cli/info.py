@@ -19,7 +19,7 @@ from mocpack.cli.batch import collect_rows
 from mocpack.cli.energy import EnergyOptions, energy_table, measure_energy
 from mocpack.cli.inputs import PACKED_EXTENSIONS, find_sources
 from mocpack.cli.joint_bounds import describe_joint_bounds, joint_bound_facts
-from mocpack.cli.notes import archive_facts, describe_assumptions, describe_length, join_notes
+from mocpack.cli.notes import archive_facts, describe_length, join_notes
 from mocpack.cli.reading import Reading
 from mocpack.cli.tables import make_fact_table, make_table, scene_table
 from mocpack.cli.terminal import print_json
@@ -27,6 +27,7 @@ from mocpack.clip import AnyClip, Clip, ClipHeader
 from mocpack.codec import Layer, PayloadLayout
 from mocpack.container import FORMAT_VERSION, TrackHead, is_packed
 from mocpack.errors import FormatError, SceneError, TruncatedError, UsageError, name_errors
+from mocpack.io.assumptions import describe_assumptions
 from mocpack.io.table import find_format
 from mocpack.texts import count_of
 from mocpack.units import format_angle, format_length, format_size, to_degrees, to_millimeters
@@ -151,7 +152,7 @@ def _foreign_file_facts(
     allowed = {"allow_outside": reading.get("allow_outside", False)}
     inside = inside or files.list_clips(data, path, **allowed)
     names: list[str | None] = [*inside] or [None]
-    read = partial(files.parse_clip, data, path, **reading)
+    read = partial(files.parse_clip, data, path, print_notes=False, **reading)
     return {
         "format": find_format(data, path).name,
         "bytes": {"file": len(data)},

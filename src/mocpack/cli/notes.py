@@ -1,36 +1,15 @@
-"""Notes for users about what a reader assumed or fitted, from the metadata of a clip."""
+"""Notes for users about archives and batches of files."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mocpack.io.amass import STAND_IN_BONES
+from mocpack.io.assumptions import describe_assumptions
 from mocpack.texts import count_of
-from mocpack.units import format_length
 
 if TYPE_CHECKING:
     from mocpack.corpora import Corpus
-
-MIN_FIT_ERROR_MM = 1.0  # smaller ones are rounding
-STAND_IN_NOTE = (
-    "the file has no bones, so those of a default adult stand in; errors are measured on them. "
-    "Pass --body-model for the subject's bones"
-)
-
-
-def describe_assumptions(metadata: Mapping[str, Any]) -> list[str]:
-    """Return a sentence for each assumption that affects positions or errors."""
-    notes = [STAND_IN_NOTE] if metadata.get("bones") == STAND_IN_BONES else []
-    if isinstance(unit := metadata.get("unit_guessed"), str):
-        notes.append(f"guessed length unit: {unit}; use --unit to set it")
-    error = metadata.get("fit_error_mm")
-    if isinstance(error, int | float) and error > MIN_FIT_ERROR_MM:
-        notes.append(
-            "rigid bones were fitted to joint positions whose distances change; joints moved by up "
-            f"to {format_length(error / 1000)}"
-        )
-    return notes
 
 
 def describe_archive(found: Corpus) -> list[str]:

@@ -284,7 +284,7 @@ def _read_clip(data: bytes, path: str, reading: Mapping[str, Any]) -> AnyClip:
     read_external = storage.external_file_reader(
         path, allow_outside=bool(reading.get("allow_outside"))
     )
-    return _api.read_data(data, name=path, read_external=read_external, **reading)
+    return _api.parse_data(data, name=path, read_external=read_external, **reading)
 
 
 def _reuse_packed_file(

@@ -16,6 +16,7 @@ from mocpack.arrays import F64
 from mocpack.clip import AnyClip, Clip
 from mocpack.errors import CorruptionError, InvalidClipError, UnsupportedClipError
 from mocpack.io import npz
+from mocpack.io.assumptions import STAND_IN_BONES
 from mocpack.io.npz import Arrays
 from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, Skeleton
 from mocpack.space import conversion_matrix
@@ -78,7 +79,6 @@ FRAME_RATE_KEYS = ("mocap_framerate", "mocap_frame_rate")
 MAX_BETAS = 1000  # SMPL-X has 400
 WEIGHT_BOUND = 1e-3  # weights of soft tissue and expressions are of magnitude 1
 WEIGHT_TRACKS = {"dmpls": "dmpl.", "expression": "smplx_expression."}  # array: prefix of tracks
-STAND_IN_BONES = "stand-in"
 
 
 def read(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,13 +20,14 @@ from mocpack.errors import CorruptionError, FormatError, TruncatedError, name_er
 from mocpack.io import asf, text
 from mocpack.io.asf import Asf, Line, iterate_lines, normalize_line_endings
 from mocpack.io.asf_fit import fit
+from mocpack.io.assumptions import choose_frame_rate
 from mocpack.io.text import parse_number
 from mocpack.skeleton import Skeleton
 
 MAX_SPARSE_NUMBERS = 1 << 23  # of a motion with incomplete frames: 64 MiB
 MAX_FRAME_NUMBER_DIGITS = 15
 LIMIT_TOLERANCE = 1e-4  # radians; limits in files are rounded
-DEFAULT_FRAME_TIME_S = 1 / 120  # that of CMU's files; most programs do not write the frame rate
+DEFAULT_FRAME_RATE = 120.0  # that of CMU's files; most programs do not write the frame rate
 
 
 def probe(data: bytes) -> bool:
@@ -44,14 +46,15 @@ def read(data: bytes, *, skeleton: bytes, unit: float | None = None) -> Clip:
     meters, guessed = asf.choose_unit(bones) if unit is None else (unit, None)
     motion = _Motion(bones)
     numbers = motion.read(data)
-    metadata = {"source": "amc"} | ({"unit_guessed": guessed} if guessed else {})
+    metadata: dict[str, Any] = {"source": "amc"}
+    if guessed:
+        metadata["unit_guessed"] = guessed
+    rate = choose_frame_rate(motion.frame_rate, DEFAULT_FRAME_RATE, metadata)
     if any("l" in bone.dofs for bone in bones.bones):
         bones, numbers = _expand_stretch_dofs(bones, numbers)
         motion.is_verbatim = False
     tree = asf.to_skeleton(bones, meters)
-    header = ClipHeader(
-        tree, len(numbers), motion.frame_time, tree.translated_joints, meters, metadata
-    )
+    header = ClipHeader(tree, len(numbers), 1 / rate, tree.translated_joints, meters, metadata)
     clip = from_channels(numbers, header)
     header = replace(header, skeleton=_drop_violated_limits(clip))
     return Clip(
@@ -77,7 +80,7 @@ def read_rest_pose(data: bytes, *, unit: float | None = None) -> Clip:
     meters, guessed = asf.choose_unit(bones) if unit is None else (unit, None)
     tree = asf.to_skeleton(bones, meters)
     metadata = {"source": "asf"} | ({"unit_guessed": guessed} if guessed else {})
-    header = ClipHeader(tree, 1, DEFAULT_FRAME_TIME_S, tree.translated_joints, meters, metadata)
+    header = ClipHeader(tree, 1, 1 / DEFAULT_FRAME_RATE, tree.translated_joints, meters, metadata)
     return from_dofs(np.zeros((1, tree.channel_count)), header)
 
 
@@ -85,7 +88,7 @@ def write(clip: Clip) -> bytes:
     """Return the clip as an AMC file; `write_skeleton` returns the ASF for it."""
     clip = fit(clip)
     lines = ["# Acclaim motion written by mocpack"]
-    if clip.frame_time != DEFAULT_FRAME_TIME_S:
+    if clip.frame_time != 1 / DEFAULT_FRAME_RATE:
         lines.append(f":SAMPLES-PER-SECOND {text.format_number(_find_exact_rate(clip.frame_time))}")
     lines += [":FULLY-SPECIFIED", ":DEGREES"]
     stops = np.cumsum([len(c) for c in clip.skeleton.channels])
@@ -193,7 +196,7 @@ class _Motion:
     """Reads the frames of one file; `is_verbatim` if numbers are as the file prints them."""
 
     bones: Asf
-    frame_time: float = DEFAULT_FRAME_TIME_S
+    frame_rate: float | None = None  # None if the file does not state it
     degrees: bool = True
     complete: bool = False
     is_verbatim: bool = True
@@ -226,7 +229,7 @@ class _Motion:
                     raise line.fault(
                         f"expected a frame rate in 1e-6..1e6 frames per second, got {rate:g}"
                     )
-                self.frame_time = 1 / rate
+                self.frame_rate = rate
         return len(text)
 
 

@@ -24,7 +24,6 @@ from mocpack.skeleton import MAX_JOINTS, Skeleton
 from mocpack.take_data import TakeData, Track
 
 XYZW, WXYZ = "xyzw", "wxyz"
-DEFAULT_FRAME_RATE = 30.0
 
 
 def probe(data: bytes) -> bool:
@@ -32,8 +31,11 @@ def probe(data: bytes) -> bool:
     return npz.probe(data, "rotations")
 
 
-def read(data: bytes, *, unit: float | None = None) -> Clip:
-    """Return the clip; `unit` is the length of one file unit in meters, 1 by default."""
+def read(data: bytes, *, unit: float | None = None, fps: float | None = None) -> Clip:
+    """Return the clip; `unit` is the length of one file unit in meters, 1 by default.
+
+    `fps` is the frame rate of a file that states none.
+    """
     arrays = npz.Arrays(data)
     meters = 1.0 if unit is None else unit
     rotations = _read_rotations(arrays)
@@ -42,14 +44,14 @@ def read(data: bytes, *, unit: float | None = None) -> Clip:
     translations = arrays.read("translations").astype(np.float64) * meters
     if translations.ndim == 2:
         translations = translations[:, np.newaxis]
-    frame_time = arrays.number("frame_time", 0.0)
+    metadata = _read_metadata(arrays)
     header = ClipHeader(
         skeleton,
         len(rotations),
-        frame_time or 1 / (arrays.number("frame_rate", DEFAULT_FRAME_RATE) or np.nan),
+        arrays.frame_time(fps, metadata),
         tuple(map(int, arrays.optional("translated_joints", [0], kinds="iu").ravel())),
         arrays.number("unit", 1.0),
-        _read_metadata(arrays),
+        metadata,
         tuple(map(int, arrays.optional("scaled_joints", [], kinds="iuf").ravel())),
         arrays.number("start_time", 0.0),
         bool(arrays.number("loop", 0.0)),

@@ -15,7 +15,10 @@ from mocpack.units import format_length
 
 # Written by readers themselves; a difference is not a loss.
 OWN_METADATA = frozenset(
-    {"source", "generator", "unit_guessed", "animation", "bones", "scale_noise_dropped"}
+    {
+        *("source", "generator", "unit_guessed", "frame_rate_assumed", "animation", "bones"),
+        "scale_noise_dropped",
+    }
 )
 MAX_NAMES_SHOWN = 4
 

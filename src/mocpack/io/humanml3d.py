@@ -20,6 +20,7 @@ A row describes a frame and the way to the next one, so T + 1 positions give T r
 from __future__ import annotations
 
 import io
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +30,7 @@ from mocpack.clip import AnyClip, Clip
 from mocpack.errors import CorruptionError, InvalidClipError, UnsupportedClipError
 from mocpack.io import npz
 from mocpack.io.amass import BODY
+from mocpack.io.assumptions import choose_frame_rate
 from mocpack.io.position_fit import fit_skeleton
 from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, Skeleton
 from mocpack.space import MAX_COORDINATE_M
@@ -78,17 +80,16 @@ def read(data: bytes, *, unit: float | None = None, fps: float | None = None) ->
     rest = np.array([place for _, _, place in BODY])
     offsets, turns = fit_skeleton(positions, PARENTS, rest)
     channels = (DEFAULT_ROOT, *[DEFAULT_JOINT] * (JOINTS - 1))
+    metadata: dict[str, Any] = {"source": "HumanML3D"}
     try:
         clip = Clip.build(
             Skeleton(JOINT_NAMES, PARENTS, offsets, channels=channels),
             turns,
             positions[:, 0],
-            frame_rate=FRAME_RATE if fps is None else fps,
+            frame_rate=choose_frame_rate(fps, FRAME_RATE, metadata),
         )
         error = np.linalg.norm(clip.positions() - positions, axis=-1).max()
-        return clip.replace(
-            metadata={"source": "HumanML3D", "fit_error_mm": float(f"{1000 * error:.3g}")}
-        )
+        return clip.replace(metadata=metadata | {"fit_error_mm": float(f"{1000 * error:.3g}")})
     except InvalidClipError as error:
         raise CorruptionError(str(error)) from error
 

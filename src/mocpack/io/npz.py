@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack.errors import CorruptionError, FormatError, TruncatedError
+from mocpack.io.assumptions import choose_frame_rate
 from mocpack.io.choice import list_names
 
 MAX_BYTES = 4 << 30  # of all arrays
@@ -23,6 +24,7 @@ MAX_EXPANSION, MIN_EXPANSION_LIMIT_BYTES = 100, 256 << 20
 NUMBER_KINDS, TEXT_KINDS = "fiu", "US"
 NPY_MAGIC = b"\x93NUMPY"
 MAX_CODE_POINT = 0x10FFFF
+DEFAULT_FRAME_RATE = 30.0  # of a file without a rate
 MAX_HEADER_BYTES = 10_000
 HEADER_PATTERN = re.compile(
     rb"\{'descr': '(?P<dtype>[<>|=]?[a-zA-Z]\d{0,9})', "
@@ -85,6 +87,13 @@ class Arrays:
 
     def optional(self, name: str, default: Any, *, kinds: str = NUMBER_KINDS) -> npt.NDArray[Any]:
         return self.read(name, kinds=kinds) if name in self else np.asarray(default)
+
+    def frame_time(self, fps: float | None, metadata: dict[str, Any]) -> float:
+        """Return the frame time that the file states, or else that of `fps` or of 30 per second."""
+        if stated := self.number("frame_time", 0.0):
+            return stated
+        rate = self.number("frame_rate", 0.0) if "frame_rate" in self else fps
+        return 1 / (choose_frame_rate(rate, DEFAULT_FRAME_RATE, metadata) or np.nan)
 
     def number(self, name: str, default: float) -> float:
         """Return an array with a single number."""

@@ -6,11 +6,13 @@ The format has no frame rate; mocpack assumes 24. The sampling step is kept in t
 from __future__ import annotations
 
 import struct
+from typing import Any
 
 import numpy as np
 
 from mocpack.clip import VertexClip
 from mocpack.errors import CorruptionError, TruncatedError
+from mocpack.io.assumptions import choose_frame_rate, warn_of_frame_rate
 
 MAGIC = b"POINTCACHE2\0"
 HEADER = struct.Struct("<12siiffi")  # magic, version, points, start, step, samples
@@ -23,8 +25,11 @@ def probe(data: bytes) -> bool:
     return data.startswith(MAGIC)
 
 
-def read(data: bytes, *, unit: float | None = None) -> VertexClip:
-    """Return the vertex animation; `unit` is the length of one file unit in meters."""
+def read(data: bytes, *, unit: float | None = None, fps: float | None = None) -> VertexClip:
+    """Return the vertex animation; `unit` is the length of one file unit in meters.
+
+    `fps` is its frame rate, which the file does not state.
+    """
     if len(data) < HEADER.size:
         raise TruncatedError("file is truncated inside its header")
     magic, version, points, start, step, samples = HEADER.unpack_from(data)
@@ -43,12 +48,14 @@ def read(data: bytes, *, unit: float | None = None) -> VertexClip:
         )
     vertices = np.frombuffer(data, "<f4", 3 * points * samples, HEADER.size)
     scaled = vertices.reshape(samples, points, 3).astype(np.float64) * (unit or 1.0)
-    metadata = {"source": "pc2", "pc2_start": start, "pc2_step": step}
-    return VertexClip.build(scaled, frame_rate=DEFAULT_FRAME_RATE, metadata=metadata)
+    metadata: dict[str, Any] = {"source": "pc2", "pc2_start": start, "pc2_step": step}
+    rate = choose_frame_rate(fps, DEFAULT_FRAME_RATE, metadata)
+    return VertexClip.build(scaled, frame_rate=rate, metadata=metadata)
 
 
 def write(clip: VertexClip) -> bytes:
     """Return the vertices as a PC2 file; the format has no faces and no frame rate."""
+    warn_of_frame_rate(clip.frame_rate, DEFAULT_FRAME_RATE, "a PC2 file")
     start = float(clip.metadata.get("pc2_start", 0.0))
     step = float(clip.metadata.get("pc2_step", 1.0))
     points, samples = clip.header.vertex_count, clip.frame_count

@@ -123,10 +123,11 @@ def sample_evenly(clip: AnyClip, fps: float | None) -> AnyClip:
     if fps is None:
         return clip
     check_fps(fps)
+    is_even = not isinstance(clip, Clip) or clip.take_data.times is None
+    if is_even and math.isclose(clip.frame_rate, fps, rel_tol=1e-9):
+        return clip
     if not isinstance(clip, Clip):
         raise UsageError("fps applies to skeleton clips; a vertex animation keeps its frames")
-    if clip.take_data.times is None and math.isclose(clip.frame_rate, fps, rel_tol=1e-9):
-        return clip
     return clip.resample(fps)
 
 

@@ -121,7 +121,15 @@ FORMATS = (
         needs="its .asf",
     ),
     Format("ASF", (".asf",), asf.probe, amc.read_rest_pose),
-    Format("npz", (".npz",), clip_npz.probe, clip_npz.read, clip_npz.write, holds=("all",)),
+    Format(
+        "npz",
+        (".npz",),
+        clip_npz.probe,
+        clip_npz.read,
+        clip_npz.write,
+        holds=("all",),
+        options=("fps",),
+    ),
     Format(
         "AMASS",
         (".npz",),
@@ -145,8 +153,9 @@ FORMATS = (
         vertices_npz.read,
         vertices_npz.write,
         kinds=("vertices",),
+        options=("fps",),
     ),
-    Format("PC2", (".pc2",), pc2.probe, pc2.read, pc2.write, kinds=("vertices",)),
+    Format("PC2", (".pc2",), pc2.probe, pc2.read, pc2.write, kinds=("vertices",), options=("fps",)),
     Format("MDD", (".mdd",), mdd.probe, mdd.read, mdd.write, kinds=("vertices",)),
     *(
         Format(

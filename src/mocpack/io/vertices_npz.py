@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mocpack.clip import VertexClip, VertexHeader
 from mocpack.errors import CorruptionError
 from mocpack.io import npz
-
-DEFAULT_FRAME_RATE = 30.0
 
 
 def probe(data: bytes) -> bool:
@@ -16,20 +16,22 @@ def probe(data: bytes) -> bool:
     return npz.probe(data, "vertices")
 
 
-def read(data: bytes, *, unit: float | None = None) -> VertexClip:
-    """Return the vertex animation; `unit` is the length of one file unit in meters."""
+def read(data: bytes, *, unit: float | None = None, fps: float | None = None) -> VertexClip:
+    """Return the vertex animation; `unit` is the length of one file unit in meters.
+
+    `fps` is the frame rate of a file that states none.
+    """
     arrays = npz.Arrays(data)
     vertices = arrays.read("vertices").astype(np.float64) * (1.0 if unit is None else unit)
     faces = arrays.optional("faces", np.zeros((0, 3), np.int32), kinds="iu")
-    frame_time = arrays.number("frame_time", 0.0)
-    if not frame_time:
-        frame_time = 1 / (arrays.number("frame_rate", DEFAULT_FRAME_RATE) or np.nan)
+    metadata: dict[str, Any] = {"source": "npz"}
+    frame_time = arrays.frame_time(fps, metadata)
     if vertices.ndim != 3 or vertices.shape[2] != 3:
         raise CorruptionError(f"expected vertices of shape (F, V, 3), got {vertices.shape}")
     if faces.size and not 0 <= faces.min() <= faces.max() < vertices.shape[1]:
         raise CorruptionError(f"faces must refer to vertices 0..{vertices.shape[1] - 1}")
     header = VertexHeader(
-        vertices.shape[1], faces.astype(np.int32), len(vertices), frame_time, {"source": "npz"}
+        vertices.shape[1], faces.astype(np.int32), len(vertices), frame_time, metadata
     )
     return VertexClip(header, vertices)
 

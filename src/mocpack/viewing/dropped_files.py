@@ -34,7 +34,7 @@ class DroppedFiles:
     def add(self, name: str, data: bytes) -> tuple[int, ShownMotion]:
         """Read a motion file of any format; return its number and the shown motion."""
         plain = PurePosixPath(name.replace("\\", "/")).name or "motion"
-        shown = show_source(plain, _api.read_data(data, name=plain), data)
+        shown = show_source(plain, _api.parse_data(data, name=plain), data)
         with self.sources_lock:
             self.count += 1
             self.sources[self.count] = shown

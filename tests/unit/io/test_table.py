@@ -73,9 +73,9 @@ def test_any_format_is_sampled_at_another_rate(tmp_path, name):
 
 
 def test_a_vertex_animation_is_not_sampled_at_another_rate(tmp_path):
-    mocpack.write(vertex_wave(), tmp_path / "a.pc2")
-    with pytest.raises(UsageError, match=naming("a.pc2 fps")):
-        mocpack.read(tmp_path / "a.pc2", fps=12)
+    mocpack.write(vertex_wave(), tmp_path / "a.mdd")
+    with pytest.raises(UsageError, match=naming("a.mdd fps")):
+        mocpack.read(tmp_path / "a.mdd", fps=12)
 
 
 @pytest.mark.parametrize("name", ["a.bvh", "a.glb", "a.csv", "a.xyz"])

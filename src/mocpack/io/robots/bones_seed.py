@@ -17,6 +17,7 @@ from mocpack import rotations
 from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.errors import CorruptionError, UnsupportedClipError, UsageError
+from mocpack.io.assumptions import warn_of_frame_rate
 from mocpack.io.choice import list_names
 from mocpack.io.robots.kinematics import RobotMotion
 from mocpack.io.robots.model import Robot
@@ -62,7 +63,8 @@ def read_columns(
         to_angles(robot, np.deg2rad(numbers[:, joints]), columns),
         root[:, :3] * (CENTIMETER if unit is None else unit),
         rotations.from_euler(np.deg2rad(root[:, :2:-1]), "ZYX"),
-        fps=FPS if fps is None else fps,
+        fps=fps,
+        default_fps=FPS,
         source="BONES-SEED csv",
     )
 
@@ -75,6 +77,7 @@ def write(motion: RobotMotion) -> bytes:
             "BONES-SEED tables need a robot with a floating base and rotating joints"
             + (f"; these slide: {list_names(slides)}" if slides else "")
         )
+    warn_of_frame_rate(motion.frame_rate, FPS, "a BONES-SEED table")
     positions, turns = motion.root_pose
     angles = [rotations.as_euler(turns, "ZYX")[:, ::-1], motion.angles]
     table = np.concatenate([positions / CENTIMETER, *map(np.rad2deg, angles)], axis=1)

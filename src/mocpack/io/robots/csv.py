@@ -25,7 +25,6 @@ from mocpack.io.robots.motion import (
     to_angles,
 )
 
-DEFAULT_FPS = 30.0
 DEFAULT_ORDER = "xyzw"
 ROOT_COLUMNS = ("x", "y", "z", "qx", "qy", "qz", "qw")
 TIME_COLUMNS = ("frame", "time", "timestamp")
@@ -62,7 +61,7 @@ def read(
         to_angles(robot, angles, columns),
         None if positions is None else positions * meters,
         turns,
-        fps=DEFAULT_FPS if fps is None else fps,
+        fps=fps,
         source="robot csv",
     )
 

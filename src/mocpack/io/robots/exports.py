@@ -14,8 +14,10 @@ from mocpack.arrays import F64
 from mocpack.clip import MAX_QUIET_ANGLE_RAD, AnyClip, Clip
 from mocpack.errors import HingeWarning, UnsupportedClipError
 from mocpack.io import npz
+from mocpack.io.assumptions import warn_of_frame_rate
 from mocpack.io.robots import bones_seed, csv, torch_file, tracking_npz
 from mocpack.io.robots.kinematics import RobotMotion, robot_motion
+from mocpack.io.robots.motion import DEFAULT_FPS
 from mocpack.io.robots.orders import (
     bodies_breadth_first,
     bodies_depth_first,
@@ -46,6 +48,7 @@ def _write_qpos(motion: RobotMotion) -> bytes:
 
 
 def _write_csv(motion: RobotMotion) -> bytes:
+    warn_of_frame_rate(motion.frame_rate, DEFAULT_FPS, "a robot table")
     if motion.robot.floating is False:
         return csv.write(motion.angles)
     return csv.write(np.concatenate([*motion.root_pose, motion.angles], axis=1))

@@ -11,9 +11,11 @@ from mocpack import rotations
 from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.errors import CorruptionError, InvalidClipError, UsageError
+from mocpack.io.assumptions import choose_frame_rate
 from mocpack.io.choice import list_names
 from mocpack.io.robots.model import UP, Robot
 
+DEFAULT_FPS = 30.0
 ORDERS = ("xyzw", "wxyz")
 MAX_NORM_ERROR = 1e-2  # of a quaternion; files round it to few decimals
 MIN_UPRIGHT, MAX_LYING = 0.9, 0.3  # height of the root's own z axis
@@ -122,11 +124,17 @@ def build_clip(
     positions: F64 | None,
     turns: F64 | None,
     *,
-    fps: float,
+    fps: float | None,
+    default_fps: float = DEFAULT_FPS,
     source: str,
     **others: Any,
 ) -> Clip:
-    """Build a clip from angles (T, H) and the root's positions (T, 3) and rotations (T, 4)."""
+    """Build a clip from angles (T, H) and the root's positions (T, 3) and rotations (T, 4).
+
+    `fps` is None if neither the file nor the user states it.
+    """
+    metadata = robot.metadata() | {"source": source}
+    fps = choose_frame_rate(fps, default_fps, metadata)
     if not 1e-3 < fps < 1e6:
         raise CorruptionError(
             f"frame rate must be in 0.001..1000000 frames per second, got {fps:.6g}"
@@ -137,7 +145,6 @@ def build_clip(
     for name, part in parts.items():
         if part is not None and not np.isfinite(part).all():
             raise CorruptionError(f"{name} must be finite")
-    metadata = robot.metadata() | {"source": source}
     try:
         clip = Clip.from_angles(
             robot.skeleton,

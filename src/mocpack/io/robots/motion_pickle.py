@@ -36,7 +36,6 @@ from mocpack.io.robots.orders import (
 from mocpack.io.robots.restricted_pickle import to_array
 
 DEFAULT_ORDER = "xyzw"
-DEFAULT_FPS = 30.0
 ANGLE_KEYS = ("dof_pos", "dof")
 POSITION_KEYS = ("root_pos", "root_trans_offset", "root_trans")
 ROTATION_KEYS = ("root_rot", "root_quat")
@@ -61,7 +60,7 @@ def read(
     if not allow_pickle:
         raise FormatError(PICKLE_REFUSAL)
     motion = _choose_motion(restricted_pickle.load(data), clip)
-    rate = DEFAULT_FPS if fps is None else fps
+    rate = fps
     if fps is None and "fps" in motion:
         rate = float(to_array(motion["fps"], "fps").reshape(-1)[:1].sum())
     if "rigid_body_pos" in motion:
@@ -136,7 +135,7 @@ def _read_names(motion: Mapping[str, Any], names: tuple[str, ...]) -> list[str] 
 
 
 def _read_body_motion(
-    robot: Robot, motion: Mapping[str, Any], fps: float, quaternion: str | None
+    robot: Robot, motion: Mapping[str, Any], fps: float | None, quaternion: str | None
 ) -> Clip:
     name = next(name for name in ANGLE_KEYS if name in motion)
     given = BodyMotion(

@@ -93,7 +93,7 @@ ORDERS = {
 }
 
 
-def clip_from_bodies(robot: Robot, given: BodyMotion, fps: float, source: str) -> Clip:
+def clip_from_bodies(robot: Robot, given: BodyMotion, fps: float | None, source: str) -> Clip:
     """Return the clip of a motion, and detect the order of its columns by kinematics."""
     check_shapes(given)
     few = given.frames(range(0, len(given.numbers), max(1, len(given.numbers) // MAX_PROBE_FRAMES)))
@@ -201,7 +201,12 @@ def _measure_offsets(
 
 
 def _build_clip(
-    robot: Robot, given: BodyMotion, columns: Sequence[int], order: str, fps: float, source: str
+    robot: Robot,
+    given: BodyMotion,
+    columns: Sequence[int],
+    order: str,
+    fps: float | None,
+    source: str,
 ) -> Clip:
     angles = to_angles(robot, given.numbers, columns)
     root = 0

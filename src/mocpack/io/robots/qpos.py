@@ -17,7 +17,6 @@ from mocpack.io.robots.model import Robot
 from mocpack.io.robots.motion import build_clip, match_columns_by_name, parse_quaternions
 
 DEFAULT_ORDER = "wxyz"
-DEFAULT_FPS = 30.0
 RATE_KEYS = ("fps", "frame_rate", "framerate", "frequency")
 STEP_KEYS = ("dt", "timestep", "frame_time")
 
@@ -40,7 +39,7 @@ def read(
 def clip_from_qpos(
     robot: Robot,
     numbers: F64,
-    fps: float,
+    fps: float | None,
     *,
     names: list[str] | None = None,
     order: str | None = None,
@@ -88,20 +87,20 @@ def clip_from_qpos(
     return build_clip(robot, angles, positions, turns, fps=fps, source=source, local=local)
 
 
-def read_frame_rate(arrays: Arrays, fps: float | None) -> float:
-    """Return the frame rate given by the user or the file, 30 by default."""
+def read_frame_rate(arrays: Arrays, fps: float | None) -> float | None:
+    """Return the frame rate given by the user or the file, or None."""
     if fps is not None:
         return fps
     for name in RATE_KEYS:
         if name in arrays:
-            return arrays.number(name, DEFAULT_FPS)
+            return arrays.number(name, 0.0)
     for name in STEP_KEYS:
         if name in arrays:
-            step = arrays.number(name, 1 / DEFAULT_FPS)
+            step = arrays.number(name, 0.0)
             if not step > 0:
                 raise CorruptionError(f"{name} must be above 0, got {step}")
             return 1 / step
-    return DEFAULT_FPS
+    return None
 
 
 def read_table(arrays: Arrays, name: str) -> F64:
