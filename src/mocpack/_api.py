@@ -44,6 +44,7 @@ from mocpack.io import (
 from mocpack.io.assumptions import warn_of_assumptions
 from mocpack.io.atomic import write_atomically
 from mocpack.io.choice import match_clip
+from mocpack.io.conversion_report import CharacterFit
 from mocpack.io.reading import sample_evenly
 from mocpack.motion import Motion as Motion
 from mocpack.motion import select_clip
@@ -199,7 +200,7 @@ def write(
     into: str | Path | None = None,
     allow_outside: bool = False,
     **encoding: Unpack[EncodingOptions],
-) -> None:
+) -> CharacterFit | None:
     """Write a clip atomically, in the format of the path's extension.
 
     A .mocp file takes the options of `encode` (`encoding`), such as ``max_error="1mm"``, and has
@@ -208,15 +209,18 @@ def write(
     or "amass" for SMPL-H and SMPL-X bodies. `into` names a glTF file of a character; the output is
     that file with the clip added as an animation. `allow_outside` lets it refer to files outside
     its folder.
+
+    With `into`, returns the largest error of the character's joints, with its joint and frame. An
+    error above 1 % of the body height is a `FormatWarning`.
     """
     check_clip(clip)
     check_local_path("path", path)
     if Path(path).suffix.lower() != ".mocp":
         _refuse_options(path, "only .mocp files support", encoding)
-        write_file(clip, path, dialect=dialect, into=into, allow_outside=allow_outside)
-        return
+        return write_file(clip, path, dialect=dialect, into=into, allow_outside=allow_outside)
     _refuse_options(path, ".mocp files do not support", {"dialect": dialect, "into": into})
     write_atomically(encode(clip, **encoding), path)
+    return None
 
 
 def _refuse_options(path: str | Path, why: str, options: Mapping[str, Any]) -> None:

@@ -19,6 +19,7 @@ from mocpack.container import is_packed
 from mocpack.errors import MocpackError, UsageError
 from mocpack.io import count_ignored, external_file_reader, supports_scenes
 from mocpack.io.conversion_report import describe
+from mocpack.io.gltf_into import animation_name
 from mocpack.io.text import make_unique
 from mocpack.units import m
 
@@ -212,7 +213,7 @@ def _describe_loss(
         reading["ignore_limits"] = options.ignore_limits
         reading["allow_outside"] = options.allow_outside
     if into is not None:
-        reading = {"clip": str(clip.metadata.get("animation") or "motion")}
+        reading = {"clip": animation_name(clip)}
     try:
         back, guessed = read_back(clip, target, reading)
     except MocpackError as error:
@@ -222,10 +223,11 @@ def _describe_loss(
 
 def read_back(clip: AnyClip, target: str, reading: dict[str, Any]) -> tuple[AnyClip, str | None]:
     """Read a written file; also return the unit that readers guess, if it is wrong."""
-    back: AnyClip = _api.read(target, **reading)
+    data, _ = files.read_input(target)
+    back = _api.read_contents(data, target, **reading)
     guessed = back.metadata.get("unit_guessed")
     if not isinstance(clip, Clip) or not isinstance(back, Clip) or back.unit == clip.unit:
         return back, None
     if guessed is None:
         return back, None
-    return _api.read(target, unit=m(clip.unit), **reading), str(guessed)
+    return _api.read_contents(data, target, unit=m(clip.unit), **reading), str(guessed)

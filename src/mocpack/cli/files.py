@@ -207,7 +207,11 @@ def write_clip(clip: AnyClip, path: str, suffix: str, *, source: str, **options:
         warnings.simplefilter("always", FormatWarning)
         is_named = path != PIPE and Path(path).suffix == suffix
         if is_named or options.get("into") is not None:
-            _api.write(clip, path, **options)
+            fit = _api.write(clip, path, **options)
+            if fit is not None and fit.is_close:
+                print_note(f"{path}: {fit}")
+            elif fit is None and options.get("into") is not None:
+                print_note(f"{path}: the character's joints cannot be compared with the clip's")
         elif suffix.lower() == ".mocp":
             write_output(_api.encode(clip), path, force=True)
         else:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 
 from mocpack.clip import AnyClip, Clip, VertexClip
+from mocpack.io.choice import list_names
 from mocpack.units import format_length
 
 # Written by readers themselves; a difference is not a loss.
@@ -21,6 +23,54 @@ OWN_METADATA = frozenset(
     }
 )
 MAX_NAMES_SHOWN = 4
+MAX_CHARACTER_ERROR = 0.01  # of the body height; a larger error of a character is a warning
+
+
+class Displacement(NamedTuple):
+    """The largest distance between joints of two clips in meters, its joint, and its frame."""
+
+    meters: float
+    joint: str
+    frame: int
+
+
+class CharacterFit(NamedTuple):
+    """How well a character follows a clip that was added to it.
+
+    Attributes
+    ----------
+    meters, joint, frame
+        The largest distance of a joint of the character from that of the clip, and where it is.
+    body_height : float
+        The height of the clip's body in meters.
+    missing : tuple of str
+        Joints of the clip that the character does not have.
+    """
+
+    meters: float
+    joint: str
+    frame: int
+    body_height: float
+    missing: tuple[str, ...]
+
+    @property
+    def is_close(self) -> bool:
+        """Whether the error is at most 1 % of the body height."""
+        return self.meters <= MAX_CHARACTER_ERROR * self.body_height
+
+    def __str__(self) -> str:
+        words = f"the character's joints are within {format_length(self.meters)} of the clip's"
+        if self.meters > 0:
+            words += f"; the farthest is {self.joint!r} in frame {self.frame}"
+        if not self.is_close:
+            share = self.meters / self.body_height if self.body_height else np.inf
+            words += (
+                f", {share:.1%} of the body height. Rest pose or proportions of the character "
+                "differ, and mocpack does not retarget"
+            )
+        if self.missing:
+            words += f". Joints that the character does not have: {list_names(self.missing, 8)}"
+        return words
 
 
 def list_losses(clip: AnyClip, back: AnyClip) -> list[str]:
@@ -43,7 +93,17 @@ def max_displacement(clip: AnyClip, back: AnyClip) -> float | None:
         if clip.vertices.shape != back.vertices.shape:
             return None
         return float(np.linalg.norm(clip.vertices - back.vertices, axis=-1).max())
-    pairs = _match_joints(clip, back)
+    found = find_displacement(clip, back, _match_joints(clip, back))
+    return None if found is None else found.meters
+
+
+def find_displacement(
+    clip: Clip, back: Clip, pairs: Sequence[tuple[int, int]]
+) -> Displacement | None:
+    """Return the largest distance between joints of two clips, given as pairs of indices.
+
+    Compares at the frames of `clip` and skips gaps. Returns None without pairs.
+    """
     if not pairs:
         return None
     if clip.frame_count == back.frame_count:
@@ -56,8 +116,24 @@ def max_displacement(clip: AnyClip, back: AnyClip) -> float | None:
     distances = np.linalg.norm(clip.positions()[:, ours] - theirs[:, others], axis=-1)
     seen = clip.take_data.valid
     if seen is not None:
-        distances = distances[seen[:, ours]]
-    return float(distances.max(initial=0.0))
+        distances = np.where(seen[:, ours], distances, 0.0)
+    frame, pair = np.unravel_index(int(distances.argmax()), distances.shape)
+    name = clip.skeleton.unique_names[ours[pair]]
+    return Displacement(float(distances[frame, pair]), name, int(frame))
+
+
+def measure_character(clip: Clip, back: Clip, missing: Sequence[str]) -> CharacterFit | None:
+    """Return how well a character follows a clip, from the motion `back` that was read from it.
+
+    `missing` are the joints of the clip that the character does not have.
+    """
+    place = {name: j for j, name in enumerate(back.skeleton.unique_names)}
+    names = enumerate(clip.skeleton.unique_names)
+    worst = find_displacement(clip, back, [(j, place[name]) for j, name in names if name in place])
+    if worst is None:
+        return None
+    height = float(np.median(np.ptp(clip.positions(), axis=1).max(axis=1)))
+    return CharacterFit(*worst, height, tuple(missing))
 
 
 def describe(

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from mocpack.arrays import F64
-from mocpack.clip import Clip
+from mocpack.clip import AnyClip, Clip
 from mocpack.errors import CorruptionError, FormatError, UsageError
 from mocpack.io import glb, gltf, gltf_build, gltf_file, meshopt
 from mocpack.io.choice import list_names
@@ -68,7 +68,7 @@ def write(
     document = gltf_file.parse(character, read_external)
     root, body = _inline_files(document)
     found = match_joints(clip, document)
-    name = str(clip.metadata.get("animation") or "motion")
+    name = animation_name(clip)
     known = gltf.list_animations(document)
     others = [a for a, own in zip(document.items("animations"), known, strict=True) if own != name]
     root["animations"] = others
@@ -82,6 +82,16 @@ def write(
     root["bufferViews"] = [*root.get("bufferViews", []), *buffer.views]
     make = gltf_build.pack_binary if binary else gltf_build.pack_text
     return make(root, bytes(buffer.data))
+
+
+def animation_name(clip: AnyClip) -> str:
+    """Return the name of the animation that a clip becomes."""
+    return str(clip.metadata.get("animation") or "motion")
+
+
+def find_missing_joints(clip: Clip, character: bytes) -> tuple[str, ...]:
+    """Return the joints of a clip that a character does not have."""
+    return match_joints(clip, gltf_file.parse(character, None)).missing
 
 
 def match_joints(clip: Clip, document: Document) -> Match:

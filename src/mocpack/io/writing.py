@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
 from mocpack.clip import AnyClip, Clip
 from mocpack.codec_clip import drop_take_data
-from mocpack.errors import FormatError, UnsupportedClipError, UsageError, name_errors
+from mocpack.errors import FormatError, FormatWarning, UnsupportedClipError, UsageError, name_errors
 from mocpack.io.atomic import write_all_atomically, write_atomically
+from mocpack.io.conversion_report import CharacterFit, measure_character
 from mocpack.io.external_files import external_file_reader
-from mocpack.io.reading import read_file_bytes
+from mocpack.io.reading import read_bytes, read_file_bytes
 from mocpack.io.table import DIALECTS, FORMATS, ROBOT_DIALECTS, Format, lazy_function
 
 CHARACTER_EXTENSIONS = (".glb", ".gltf", ".vrma")  # of files that a clip can be added to
@@ -23,20 +25,24 @@ def write_file(
     dialect: str | None = None,
     into: str | Path | None = None,
     allow_outside: bool = False,
-) -> None:
+) -> CharacterFit | None:
     """Write the clip atomically, in the format of the path's extension.
 
     Formats with two files get both: walk.amc comes with walk.asf. `dialect` is that of
     `write_bytes`. `into` is a glTF file that the clip is added to as an animation; its external
-    files may be outside its folder if `allow_outside`.
+    files may be outside its folder if `allow_outside`. Returns how well that character follows the
+    clip, and warns if it is far off.
     """
     path = Path(path)
     if into is not None:
-        write_atomically(_insert_into_character(clip, Path(into), path, allow_outside), path)
-        return
+        made, fit = _insert_into_character(clip, Path(into), path, allow_outside)
+        write_atomically(made, path)
+        if fit is not None and not fit.is_close:
+            warnings.warn(f"{path}: {fit}", FormatWarning, stacklevel=3)
+        return fit
     if dialect is not None:
         write_atomically(write_bytes(clip, path.suffix, dialect), path)
-        return
+        return None
     if path.suffix.lower() not in _writable_extensions(clip.header.kind):
         owner = next(
             (f for f in FORMATS if f.second_file and f.second_file[0] == path.suffix.lower()), None
@@ -47,6 +53,7 @@ def write_file(
                 f"{path.with_suffix(owner.extensions[0])}, which also creates {path.name}"
             )
     write_all_atomically({p: write_bytes(clip, p.suffix) for p in files_to_write(path)})
+    return None
 
 
 def write_bytes(clip: AnyClip, extension: str, dialect: str | None = None) -> bytes:
@@ -109,8 +116,8 @@ def dialect_extensions(name: str, extension: str | None = None) -> tuple[str, ..
 
 def _insert_into_character(
     clip: AnyClip, character: Path, path: Path, allow_outside: bool
-) -> bytes:
-    """Return a character's file with the clip added."""
+) -> tuple[bytes, CharacterFit | None]:
+    """Return a character's file with the clip added, and how well the character follows it."""
     if path.suffix.lower() not in CHARACTER_EXTENSIONS:
         raise UsageError(
             f"{path}: a clip can be added to a character only as {', '.join(CHARACTER_EXTENSIONS)}"
@@ -125,7 +132,13 @@ def _insert_into_character(
         made: bytes = lazy_function("gltf_into", "write")(
             clip, data, read_external=read_external, binary=binary
         )
-    return made
+        missing = lazy_function("gltf_into", "find_missing_joints")(clip, made)
+    name = lazy_function("gltf_into", "animation_name")(clip)
+    # the clip keeps the unit of its glTF file, and so does the character
+    unit = clip.unit if clip.metadata.get("source") == "gltf" else None
+    back = read_bytes(made, name=str(path), clip=name, unit=unit)
+    assert isinstance(back, Clip)
+    return made, measure_character(clip, back, missing)
 
 
 def _fit_to_format(clip: AnyClip, chosen: Format) -> AnyClip:

@@ -4,19 +4,27 @@ import contextlib
 import json
 import random
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from command_line import run_text as run
 from made_gltf import Made
 
 import mocpack
 from mocpack.bench.datasets import COMMITTED, load_clip
-from mocpack.errors import FormatError, MocpackError, UnsupportedClipError, UsageError
+from mocpack.errors import (
+    FormatError,
+    FormatWarning,
+    MocpackError,
+    UnsupportedClipError,
+    UsageError,
+)
 from mocpack.io import gltf, gltf_file, gltf_into, read_bytes, vrm
 from mocpack.take_data import Track
 from mocpack.testing import walk
-from naming import naming
+from naming import names, naming
 
 FOX = Path(__file__).parents[2] / "samples/Fox.glb"
 
@@ -111,7 +119,8 @@ def test_files_beside_a_character_come_inside(tmp_path):
     (tmp_path / "body.bin").write_bytes(made.body)
     (tmp_path / "skin.png").write_bytes(b"picture")
     (tmp_path / "a.gltf").write_bytes(made.gltf("body.bin"))
-    mocpack.write(clip, tmp_path / "b.gltf", into=tmp_path / "a.gltf")
+    with pytest.warns(FormatWarning, match="b.gltf"):  # the character is a heap of bones
+        mocpack.write(clip, tmp_path / "b.gltf", into=tmp_path / "a.gltf")
     text = (tmp_path / "b.gltf").read_text()
     assert not re.findall(r'"uri":"(?!data:)', text)
     assert json.loads(text)["images"] == [{"uri": "data:image/png;base64,cGljdHVyZQ=="}]
@@ -134,6 +143,77 @@ def test_a_hostile_character_gives_a_clear_error():
         other = rng.choice(["null", "-1", "99", '"x"', "[]", "{}", "[[]]", "1e9", "true"])
         with contextlib.suppress(MocpackError):
             gltf_into.write(clip, (text[:start] + other + text[stop:]).encode())
+
+
+def character_file(path, clip, change):
+    """Write a character with the clip's joints whose offsets are changed, and return its path."""
+    offsets = clip.skeleton.offsets.copy()
+    change(offsets, clip.skeleton.names)
+    mocpack.write(clip.frames(0, 1).replace(skeleton=replace(clip.skeleton, offsets=offsets)), path)
+    return path
+
+
+def raise_arm(offsets, names):
+    """Turn the rest pose of the left arm from horizontal to upward."""
+    for name in ("LeftForeArm", "LeftHand"):
+        j = names.index(name)
+        offsets[j] = np.linalg.norm(offsets[j]) * np.array([0.0, 1.0, 0.0])
+
+
+def test_the_largest_error_of_a_character_is_returned(tmp_path):
+    clip = walk(0.5)
+    same = character_file(tmp_path / "same.glb", clip, lambda offsets, names: None)
+    fit = mocpack.write(clip, tmp_path / "a.glb", into=same)
+    assert fit.meters < 1e-5
+    assert fit.is_close
+    assert fit.missing == ()
+    assert 1.3 < fit.body_height < 2
+    assert mocpack.write(clip, tmp_path / "b.glb") is None
+
+
+def test_a_character_with_another_rest_pose_is_a_warning_with_joint_and_frame(tmp_path):
+    clip = walk(0.5)
+    other = character_file(tmp_path / "other.glb", clip, raise_arm)
+    with pytest.warns(FormatWarning, match=naming("a.glb 'LeftHand' frame height")):
+        fit = mocpack.write(clip, tmp_path / "a.glb", into=other)
+    back = mocpack.read(tmp_path / "a.glb", clip="motion")
+    order = [back.skeleton.index(name) for name in clip.skeleton.names]
+    apart = np.linalg.norm(back.positions()[:, order] - clip.positions(), axis=-1)
+    assert fit.meters == pytest.approx(apart.max(), abs=1e-6)
+    assert apart[fit.frame, clip.skeleton.index(fit.joint)] == pytest.approx(fit.meters, abs=1e-6)
+    assert fit.meters > 0.2
+
+
+def test_a_character_in_the_unit_of_its_file_is_measured_in_it(tmp_path):
+    clip = mocpack.read(FOX, clip="Run", unit="cm")
+    fit = mocpack.write(clip, tmp_path / "a.glb", into=FOX)
+    assert fit.meters < 1e-5
+    assert 0.5 < fit.body_height < 3
+
+
+def test_joints_that_a_character_does_not_have_are_named(tmp_path):
+    clip = walk(0.3)
+    made = character(clip)
+    made.document["nodes"][0]["name"] = "another"
+    (tmp_path / "c.glb").write_bytes(made.glb())
+    with pytest.warns(FormatWarning, match=naming(f"a.glb {clip.skeleton.names[-1]}")):
+        fit = mocpack.write(clip, tmp_path / "a.glb", into=tmp_path / "c.glb")
+    assert fit.missing == (clip.skeleton.names[-1],)
+
+
+def test_the_command_line_always_prints_the_error_of_a_character(tmp_path):
+    clip = walk(0.5)
+    mocpack.write(clip, tmp_path / "a.bvh")
+    for name, change, named in (
+        ("same.glb", lambda offsets, names: None, "out.glb"),
+        ("other.glb", raise_arm, "out.glb 'LeftHand' frame height"),
+    ):
+        character_file(tmp_path / name, clip, change)
+        words = ["convert", tmp_path / "a.bvh", tmp_path / "out.glb", "--into", tmp_path / name]
+        done = run(*words, "-f")
+        assert done.returncode == 0
+        assert len(done.stderr.splitlines()) == 1
+        assert names(done.stderr, named)
 
 
 def test_only_gltf_can_hold_a_character(tmp_path):
