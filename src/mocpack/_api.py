@@ -115,11 +115,12 @@ def read(
         includes). By default such a reference is a `FormatError`.
     options
         `fps`, frames per second at which to sample the motion, or the frame rate of a file that
-        states none. Options of some formats: `body_model`, the body model file of an AMASS motion;
-        `robot`, the URDF or MJCF file of the robot that a .csv, .npz or .pkl file moves;
-        `quaternion`, the order of its quaternions, "xyzw" or "wxyz"; `ignore_limits`, to read
-        its motion although joints exceed their limits; `allow_pickle`, to read arrays from a pickle
-        (nothing else in it is executed).
+        states none. `up`, the up axis of a file that states none: "x", "y" or "z". By default it is
+        guessed for BVH and Acclaim files, and a `FormatWarning` says so if it is not y. Options of
+        some formats: `body_model`, the body model file of an AMASS motion; `robot`, the URDF or
+        MJCF file of the robot that a .csv, .npz or .pkl file moves; `quaternion`, the order of its
+        quaternions, "xyzw" or "wxyz"; `ignore_limits`, to read its motion although joints exceed
+        their limits; `allow_pickle`, to read arrays from a pickle (nothing else in it is executed).
     """
     data, clip = read_input(path, clip)
     found = read_contents(

@@ -95,6 +95,10 @@ Frames = Annotated[
 PackFrames = Annotated[
     str, typer.Option("--frames", help="Keep only these frames of every file; 1: drops a T-pose.")
 ]
+UpAxis = Annotated[
+    str | None,
+    typer.Option("--up", help="Set the up axis of a file that states none: x, y or z."),
+]
 SkeletonFile = Annotated[
     str | None,
     typer.Option("--skeleton", help="Read the skeleton of an .amc file from this .asf file."),

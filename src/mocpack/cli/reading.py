@@ -17,6 +17,7 @@ class SourceOptions:
 
     clip: options.ClipName = None
     unit: options.Unit = None
+    up: options.UpAxis = None
     skeleton: options.SkeletonFile = None
     allow_outside: options.AllowOutside = False
 

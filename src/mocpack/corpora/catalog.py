@@ -39,7 +39,7 @@ COLUMN_TYPES = {
     "source_sha256": "string",
 }
 # what readers assumed, from the metadata; only in catalogs of clips that have it
-NOTE_COLUMNS = ("bones", "unit_guessed", "frame_rate_assumed")
+NOTE_COLUMNS = ("bones", "unit_guessed", "frame_rate_assumed", "up_guessed", "up_doubtful")
 
 # as pyarrow.types names them
 JSON_TYPES = ("string", "large_string", "integer", "floating", "boolean", "null")

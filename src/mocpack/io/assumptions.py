@@ -62,11 +62,16 @@ def warn_of_frame_rate(frame_rate: float, assumed: float, what: str) -> None:
 
 def describe_motion_assumptions(metadata: Mapping[str, Any]) -> list[str]:
     """Return a sentence for each assumption that makes the motion wrong if it is wrong."""
+    notes = []
     rate = metadata.get("frame_rate_assumed")
-    if not isinstance(rate, int | float | str):  # text in catalogs
-        return []
-    rate = str(rate).removesuffix(".0")
-    remedy = "use --fps to set it"
-    if metadata.get("source") == "amc":  # its --fps resamples, because most files are CMU's
-        remedy = "a line :SAMPLES-PER-SECOND in the file sets it"
-    return [f"assumed {rate} frames per second, because the file states no rate; {remedy}"]
+    if isinstance(rate, int | float | str):  # text in catalogs
+        remedy = "use --fps to set it"
+        if metadata.get("source") == "amc":  # its --fps resamples, because most files are CMU's
+            remedy = "a line :SAMPLES-PER-SECOND in the file sets it"
+        rate = str(rate).removesuffix(".0")
+        notes.append(f"assumed {rate} frames per second, because the file states no rate; {remedy}")
+    if isinstance(axis := metadata.get("up_guessed"), str):
+        notes.append(f"guessed up axis: {axis}; the motion was turned, use --up to set the axis")
+    if isinstance(axis := metadata.get("up_doubtful"), str):
+        notes.append(f"the up axis may be {axis}; the motion was not turned, use --up to set it")
+    return notes

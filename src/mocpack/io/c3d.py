@@ -19,9 +19,11 @@ from mocpack.io import c3d_file
 from mocpack.io.c3d_file import Recording
 from mocpack.io.choice import find_index
 from mocpack.io.text import make_unique
+from mocpack.io.up_axis import guess_up_axis
 from mocpack.take_data import Track
 
 UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "in": 0.0254, "inch": 0.0254, "ft": 0.3048}
+DEFAULT_UP = "z"  # of files without Y_SCREEN, as most laboratories use it
 ANALOG_PREFIX = "analog."  # prefix of track names
 NO_SUBJECT = "others"  # for markers without a subject, if other markers have one
 
@@ -32,10 +34,12 @@ def list_clips(data: bytes) -> list[str]:
     return list(subjects) if len(subjects) > 1 else []
 
 
-def read(data: bytes, *, unit: float | None = None, clip: str | None = None) -> Clip:
+def read(
+    data: bytes, *, unit: float | None = None, up: str | None = None, clip: str | None = None
+) -> Clip:
     """Read the markers of one subject, chosen by name or by index from 0; by default the first.
 
-    `unit` overrides the file's unit, in meters.
+    `unit` overrides the file's unit, in meters, and `up` its up axis.
     """
     recording = c3d_file.parse(data)
     subjects = _group_by_subject(recording)
@@ -48,15 +52,22 @@ def read(data: bytes, *, unit: float | None = None, clip: str | None = None) -> 
     if not 1e-6 < rate < 1e6:
         raise CorruptionError(f"POINT:RATE must be in 1e-6..1e6 frames per second, got {rate:.6g}")
     start = (recording.first_frame - 1) / rate
+    points = recording.points[:, columns] * meters
+    axis = up or _read_up_axis(recording)
+    metadata = {"subject": list(subjects)[number]} if len(subjects) > 1 else {}
+    if axis is None:
+        axis = DEFAULT_UP
+        likely, _ = guess_up_axis(points, len(points) / rate, default=DEFAULT_UP)
+        metadata |= {} if likely == axis else {"up_doubtful": likely}
     return Clip.from_points(
-        recording.points[:, columns] * meters,
+        points,
         titles,
         frame_rate=rate,
         unit=meters,
-        up=_read_up_axis(recording),
+        up=axis,
         start_time=start,
         tracks=_read_tracks(recording, start) if number == 0 else {},
-        metadata={"subject": list(subjects)[number]} if len(subjects) > 1 else {},
+        metadata=metadata,
     )
 
 
@@ -193,10 +204,10 @@ def _read_unit(recording: Recording) -> float:
     return UNITS[stated]
 
 
-def _read_up_axis(recording: Recording) -> str:
-    """Return the axis that points up the screen (Y_SCREEN); z if the file does not say."""
+def _read_up_axis(recording: Recording) -> str | None:
+    """Return the axis that points up the screen (Y_SCREEN), or None if the file does not say."""
     stated = recording.text("POINT:Y_SCREEN").lower()
-    return stated[1] if stated in ("+x", "+y", "+z") else "z"
+    return stated[1] if stated in ("+x", "+y", "+z") else None
 
 
 def _read_tracks(recording: Recording, start: float) -> dict[str, Track]:

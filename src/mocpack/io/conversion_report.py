@@ -18,7 +18,8 @@ from mocpack.units import format_length
 # Written by readers themselves; a difference is not a loss.
 OWN_METADATA = frozenset(
     {
-        *("source", "generator", "unit_guessed", "frame_rate_assumed", "animation", "bones"),
+        *("source", "generator", "unit_guessed", "frame_rate_assumed", "up_guessed", "up_doubtful"),
+        *("animation", "bones"),
         "scale_noise_dropped",
     }
 )

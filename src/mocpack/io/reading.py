@@ -31,6 +31,7 @@ from mocpack.io.external_files import (
     read_external_file,
 )
 from mocpack.io.table import FORMATS, Format, find_format, lazy_function
+from mocpack.space import UP_AXES
 
 READ_CHUNK_BYTES = 1 << 24
 PROBE_BYTES = 1 << 16  # enough to recognize a format that needs a skeleton file
@@ -39,6 +40,7 @@ REFUSED_OPTIONS = {
     "clip": "holds one motion, so leave out --clip (clip= in Python)",
     "body_model": "does not use a body model (body_model)",
     "robot": "is not a robot's motion (robot)",
+    "up": "has its own up axis (up)",
     "quaternion": "has a fixed quaternion order (quaternion)",
 }
 
@@ -97,6 +99,8 @@ def read_bytes(
     if unknown:
         close = did_you_mean(min(unknown), OPTIONS)
         raise UsageError(f"{name}: unknown option {min(unknown)!r}{close}")
+    if (up := options.get("up")) is not None and up not in UP_AXES:
+        raise UsageError(f"{name}: up must be one of {', '.join(UP_AXES)}, got {up!r:.40}")
     chosen = find_format(data, name)
     if chosen.find_skeleton is not None and skeleton is None:
         raise FormatError(f"{name}: {chosen.name} needs a skeleton file; pass --skeleton FILE")

@@ -12,6 +12,7 @@ from mocpack.clip import AnyClip
 from mocpack.errors import FormatError, TruncatedError, UsageError
 from mocpack.io import amc, asf, bvh, clip_npz, glb, mdd, pc2, probes, vertices_npz
 from mocpack.io.conversion_advice import suggest_conversion
+from mocpack.io.up_axis import read_with_up_axis
 
 ROBOT = "--robot FILE"
 ROBOT_OPTIONS = ("robot", "fps", "quaternion", "ignore_limits")
@@ -49,7 +50,8 @@ class Format:
     options : tuple of str
         Options of the reader: "clip" (one of several), "fps" (sampling rate), "read_external" (a
         function that opens external files), "body_model", "robot" (files), "quaternion"
-        (component order), "ignore_limits", "allow_pickle" (ignored by other formats).
+        (component order), "up" (up axis), "ignore_limits", "allow_pickle" (both ignored by other
+        formats).
     """
 
     name: str
@@ -109,26 +111,27 @@ def _robot_reader(module: str, what: str, *, in_meters: bool = True) -> Callable
 
 
 FORMATS = (
-    Format("BVH", (".bvh",), bvh.probe, bvh.read, bvh.write),
+    Format("BVH", (".bvh",), bvh.probe, read_with_up_axis(bvh.read), bvh.write, options=("up",)),
     Format(
         "AMC",
         (".amc",),
         amc.probe,
-        amc.read,
+        read_with_up_axis(amc.read),
         amc.write,
         second_file=(".asf", amc.write_skeleton),
         find_skeleton=amc.find_skeleton,
         needs="its .asf",
+        options=("up",),
     ),
-    Format("ASF", (".asf",), asf.probe, amc.read_rest_pose),
+    Format("ASF", (".asf",), asf.probe, read_with_up_axis(amc.read_rest_pose), options=("up",)),
     Format(
         "npz",
         (".npz",),
         clip_npz.probe,
-        clip_npz.read,
+        read_with_up_axis(clip_npz.read, guess=False),
         clip_npz.write,
         holds=("all",),
-        options=("fps",),
+        options=("fps", "up"),
     ),
     Format(
         "AMASS",
@@ -150,13 +153,29 @@ FORMATS = (
         "npz of vertices",
         (".npz",),
         vertices_npz.probe,
-        vertices_npz.read,
+        read_with_up_axis(vertices_npz.read, guess=False),
         vertices_npz.write,
         kinds=("vertices",),
-        options=("fps",),
+        options=("fps", "up"),
     ),
-    Format("PC2", (".pc2",), pc2.probe, pc2.read, pc2.write, kinds=("vertices",), options=("fps",)),
-    Format("MDD", (".mdd",), mdd.probe, mdd.read, mdd.write, kinds=("vertices",)),
+    Format(
+        "PC2",
+        (".pc2",),
+        pc2.probe,
+        read_with_up_axis(pc2.read, guess=False),
+        pc2.write,
+        kinds=("vertices",),
+        options=("fps", "up"),
+    ),
+    Format(
+        "MDD",
+        (".mdd",),
+        mdd.probe,
+        read_with_up_axis(mdd.read, guess=False),
+        mdd.write,
+        kinds=("vertices",),
+        options=("up",),
+    ),
     *(
         Format(
             name,
@@ -182,9 +201,10 @@ FORMATS = (
         "TRC",
         (".trc",),
         probes.is_trc,
-        lazy_function("trc"),
+        read_with_up_axis(lazy_function("trc")),
         lazy_function("trc", "write"),
         holds=("roots", "times"),
+        options=("up",),
     ),
     Format(
         "robot csv",
@@ -263,7 +283,7 @@ FORMATS = (
         holds=("roots",),
         write_scene=lazy_function("c3d", "write_scene"),
         list_clips=lazy_function("c3d", "list_clips"),
-        options=("clip",),
+        options=("clip", "up"),
     ),
 )
 
