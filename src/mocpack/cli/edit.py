@@ -67,7 +67,7 @@ def run(
     if suffix == ".mocp":
         files.write_output(data, output, force=force)
     else:
-        _api.write(_api.decode(data), output)
+        files.write_clip(_api.decode(data), output, suffix, source=source)
     size = len(data) if suffix == ".mocp" else Path(output).stat().st_size
     if as_json:
         print_json([_facts(edit, handles, size)], to_stderr=output == files.PIPE)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -202,9 +202,7 @@ def write_clip(clip: AnyClip, path: str, suffix: str, *, source: str, **options:
 
     `options` are those of `mocpack.write`.
     """
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", HingeWarning)
-        warnings.simplefilter("always", FormatWarning)
+    with print_warnings(source):
         is_named = path != PIPE and Path(path).suffix == suffix
         if is_named or options.get("into") is not None:
             fit = _api.write(clip, path, **options)
@@ -216,8 +214,17 @@ def write_clip(clip: AnyClip, path: str, suffix: str, *, source: str, **options:
             write_output(_api.encode(clip), path, force=True)
         else:
             write_output(write_bytes(clip, suffix, options.get("dialect")), path, force=True)
-    for one in caught:
-        print_note(f"{source}: {one.message}")
+
+
+@contextmanager
+def print_warnings(source: str) -> Iterator[None]:
+    """Print the warnings of this block about formats and hinges, each once."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", HingeWarning)
+        warnings.simplefilter("always", FormatWarning)
+        yield
+    for message in dict.fromkeys(str(one.message) for one in caught):
+        print_note(f"{source}: {message}")
 
 
 def check_not_input(path: str, sources: Iterable[str]) -> None:

@@ -6,7 +6,9 @@ skeleton (`unit_guess.py`) unless the caller names one.
 
 from __future__ import annotations
 
+import math
 import re
+import warnings
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -14,8 +16,8 @@ import numpy as np
 from mocpack import _core
 from mocpack.arrays import F64
 from mocpack.clip import Clip, ClipHeader
-from mocpack.dofs import from_channels
-from mocpack.errors import CorruptionError, FormatError, TruncatedError
+from mocpack.dofs import from_channels, to_channels
+from mocpack.errors import CorruptionError, FormatError, FormatWarning, TruncatedError
 from mocpack.io import text
 from mocpack.io.bvh_fit import fit, list_children
 from mocpack.io.unit_guess import guess_unit
@@ -28,6 +30,7 @@ from mocpack.skeleton import (
     Skeleton,
     channel_hinges,
 )
+from mocpack.units import format_length
 
 MAX_DEPTH = 10_000
 MAX_INDENT_TABS = 100  # limits the file size of chains of thousands of joints
@@ -65,11 +68,33 @@ def read(data: bytes, *, unit: float | None = None) -> Clip:
 def write(clip: Clip) -> bytes:
     """Return the clip as a BVH file, in its source's unit, frame time and channel order."""
     clip = fit(clip)
+    _warn_of_unit(clip)
     lines = ["HIERARCHY"]
     _write_hierarchy(lines, clip)
     lines += ["MOTION", f"Frames: {clip.frame_count}"]
     lines.append(f"Frame Time: {text.format_number(clip.frame_time)}")
     return ("\n".join(lines) + "\n").encode() + text.format_channels(clip)
+
+
+def _warn_of_unit(clip: Clip) -> None:
+    """Warn if readers will guess another unit than that of the file."""
+    skeleton, unit = clip.skeleton, clip.unit
+    tree = Tree(
+        list(skeleton.names),
+        list(skeleton.parents),
+        (skeleton.offsets / unit).tolist(),
+        list(skeleton.channels),
+        (skeleton.end_sites / unit).tolist(),
+        list(skeleton.end_site_joints),
+    )
+    guessed, name = guess_unit(tree, to_channels(clip.frames(0, 1))[0])
+    if not math.isclose(guessed, unit, rel_tol=1e-9):
+        warnings.warn(
+            f"a BVH states no unit: readers will guess {name}, but 1 unit of this one is "
+            f"{format_length(unit)}; read it with --unit {unit:.9g}m",
+            FormatWarning,
+            stacklevel=3,
+        )
 
 
 @dataclass

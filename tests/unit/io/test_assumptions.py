@@ -2,6 +2,7 @@
 
 import io
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -116,6 +117,20 @@ def test_features_without_a_rate_say_so():
     np.save(file, array)
     said, _ = warned(mocpack.read_data, file.getvalue(), name="a.npy")
     assert names(said, "a.npy 20 --fps")
+
+
+def test_a_bvh_whose_unit_readers_guess_wrong_says_so(tmp_path):
+    clip = walk(0.2)
+    for size, guessed in ((1.0, ""), (100.0, "cm")):
+        offsets = clip.skeleton.offsets * size
+        grown = clip.replace(
+            skeleton=replace(clip.skeleton, offsets=offsets), translations=clip.translations * size
+        )
+        words, _ = warned(mocpack.write, grown, tmp_path / "a.bvh")
+        assert mocpack.read(tmp_path / "a.bvh").metadata["unit_guessed"] == (guessed or "m")
+        assert names(words, f"{guessed} --unit 1m") if guessed else words == ""
+    back = mocpack.read(tmp_path / "a.bvh", unit="1m")
+    np.testing.assert_allclose(back.positions(), grown.positions(), rtol=1e-5, atol=1e-4)
 
 
 def test_the_command_line_says_both(robot_file, tmp_path):

@@ -29,6 +29,7 @@ def run(
     """Export the clips of an archive to files, Parquet, Lance or LeRobot."""
     with open_corpus(archive) as found:
         chosen = None if where is None else found.select(where)
-        count = export(found, output, store, clips=chosen, suffix=format, fps=fps)
+        with files.print_warnings(archive):
+            count = export(found, output, store, clips=chosen, suffix=format, fps=fps)
     files.stdout().print(f"wrote {count_of(count, 'clip')} as {store} to {output}")
     return 0
