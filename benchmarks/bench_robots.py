@@ -58,7 +58,7 @@ source, packages, path, robot, bound, effort, frames = sys.argv[1:]
 sys.path[:0] = [source, packages]
 import mocpack
 from mocpack.codecs.keysine import Keysine
-clip = mocpack.read(path, robot=robot)
+clip = mocpack.read(path, robot=robot, fps=30)
 start = (clip.frame_count - int(frames)) // 2
 clip = clip.frames(start, start + int(frames))
 began = time.process_time()
@@ -102,7 +102,7 @@ def robot_clips(names: list[str]) -> dict[str, mocpack.Clip]:
         if names and path.stem not in names:
             continue
         [robot] = folder.glob(f"{path.stem.split('-')[0]}*.urdf")
-        found[path.stem] = mocpack.read(path, robot=robot)
+        found[path.stem] = mocpack.read(path, robot=robot, fps=30)
     return found
 
 

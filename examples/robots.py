@@ -29,7 +29,7 @@ def main() -> None:
         packed = Path(scratch) / "packed"
         packed.mkdir()
         for table in sorted(folder.glob("*.csv")):  # once: `mocpack compress` does the same
-            clip = mocpack.read(table, robot=robot)
+            clip = mocpack.read(table, robot=robot, fps=30)
             (packed / f"{table.stem}.mocp").write_bytes(mocpack.encode(clip, max_error="1mm"))
         train(packed)
 
