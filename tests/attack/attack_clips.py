@@ -10,7 +10,10 @@ from mocpack.hinges import Hinges
 from mocpack.skeleton import Skeleton
 
 MAX_POSES = {"fast": 5_000, "default": 800, "best": 150}  # joints times frames, by effort
-FRAME_RATES = (1.0, 10.0, 24.0, 25.0, 29.97, 30.0, 50.0, 60.0, 100.0, 120.0, 240.0, 1000.0)
+LARGE_SHARE, LARGE_FACTOR = 0.08, 3.9  # some clips have more poses; all have less than 20,000
+LAYERED_SHARE = 0.3
+FRAME_RATES = (1.0, 10.0, 24.0, 25.0, 29.97, 30.0, 50.0, 60.0, 100.0, 120.0, 240.0)
+FAST_RATES = (1000.0, 2000.0, 5000.0, 10_000.0)
 MOTIONS = ("still", "slow", "sway", "fast", "noise", "jumps", "spin", "glitches")
 
 
@@ -27,7 +30,8 @@ class Case:
         None leaves the choice to mocpack.
     effort : str
     target : dict
-        max_error and mean_error in meters, max_angle in radians, size in bytes.
+        max_error and mean_error in meters, max_angle in radians, size in bytes, ratio, and
+        joint_errors in meters by name.
     text : str
         One line about the case.
     """
@@ -36,7 +40,7 @@ class Case:
     clip: Clip
     codec: str | None
     effort: str
-    target: dict[str, float]
+    target: dict[str, float | dict[str, float]]
     text: str
 
 
@@ -44,18 +48,24 @@ def make_case(seed):
     """Return the case of a seed."""
     rng = np.random.default_rng(seed)
     effort = str(rng.choice(["fast", "default", "best"], p=[0.72, 0.23, 0.05]))
-    clip, shape = make_clip(rng, MAX_POSES[effort])
+    most = MAX_POSES[effort] * (LARGE_FACTOR if rng.random() < LARGE_SHARE else 1)
+    clip, shape = make_clip(rng, int(most))
     target = make_target(rng, clip)
-    layered = rng.random() < 0.1
-    codec = f"keysine:layers={rng.integers(2, 5)}" if layered else None
-    wanted = ", ".join(f"{name} {value:.3g}" for name, value in target.items())
-    text = f"seed {seed}: {shape}; {wanted or 'no target'}; {effort}{', layers' if layered else ''}"
+    layers = int(rng.choice([2, 3, 4, 8, 16])) if rng.random() < LAYERED_SHARE else 1
+    codec = f"keysine:layers={layers}" if layers > 1 else None
+    wanted = ", ".join(describe(name, value) for name, value in target.items())
+    text = f"seed {seed}: {shape}; {wanted or 'no target'}; {effort}, {layers} layers"
     return Case(seed, clip, codec, effort, target, text)
+
+
+def describe(name, value):
+    """Return a bound in words."""
+    return f"{name} of {len(value)} joints" if isinstance(value, dict) else f"{name} {value:.3g}"
 
 
 def make_target(rng, clip):
     """Return one target, or a bound on positions together with one on angles."""
-    kind = rng.choice(["max", "max and angle", "mean", "angle", "size", "none"], p=PROBABILITIES)
+    kind = rng.choice(list(TARGETS), p=list(TARGETS.values()))
     length = 10 ** rng.uniform(-6, 0)
     angle = 10 ** rng.uniform(-5, 0)
     if kind == "max":
@@ -69,10 +79,28 @@ def make_target(rng, clip):
     if kind == "size":
         values = clip.rotations.size + clip.translations.size
         return {"size": int(200 + 10 ** rng.uniform(-2, 0.3) * values)}
+    if kind == "ratio":
+        return {"ratio": 10 ** rng.uniform(0, 1.5)}
+    if kind == "joints":
+        own = rng.random(len(clip.skeleton)) < 0.4
+        own[0] = True
+        bounds = {
+            clip.skeleton.names[j]: length * 10 ** rng.uniform(-1, 1) for j in np.flatnonzero(own)
+        }
+        return {"max_error": length, "joint_errors": bounds}
     return {}
 
 
-PROBABILITIES = [0.38, 0.26, 0.21, 0.05, 0.05, 0.05]
+TARGETS = {
+    "max": 0.3,
+    "max and angle": 0.2,
+    "mean": 0.16,
+    "angle": 0.04,
+    "size": 0.1,
+    "ratio": 0.08,
+    "joints": 0.08,
+    "none": 0.04,
+}
 
 
 def make_clip(rng, max_poses):
@@ -80,7 +108,10 @@ def make_clip(rng, max_poses):
     joints = int(10 ** rng.uniform(0, 1.6))
     frames = int(10 ** rng.uniform(0, 3.7))
     frames = max(1, min(frames, 5000, max_poses // joints))
-    rate = float(rng.choice(FRAME_RATES)) if rng.random() < 0.8 else 10 ** rng.uniform(-1, 3.5)
+    rates = FAST_RATES if rng.random() < 0.15 else FRAME_RATES
+    rate = float(rng.choice(rates)) if rng.random() < 0.8 else 10 ** rng.uniform(-1, 4)
+    if rng.random() < 0.06:
+        return make_markers(rng, joints, frames, rate)
     parents, tree = make_tree(rng, joints)
     bone = 10 ** rng.uniform(-6, 2.5) if rng.random() < 0.4 else 10 ** rng.uniform(-1.5, 0.3)
     offsets = bone * rng.normal(size=(joints, 3)) * (rng.random((joints, 1)) > 0.1)
@@ -95,17 +126,53 @@ def make_clip(rng, max_poses):
     if hinges is None or rng.random() < 0.5:
         rest = np.tile([0.0, 0.0, 0.0, 1.0], (joints, 1))
     names = tuple(f"joint{j}" for j in range(joints))
-    skeleton = Skeleton(names, parents, offsets, ends, carriers, rest=rest, hinges=hinges)
+    scaled = rng.random() < 0.2
+    scales = make_scales(rng, joints) if scaled else np.ones((joints, 3))
+    skeleton = Skeleton(
+        names, parents, offsets, ends, carriers, rest=rest, hinges=hinges, scales=scales
+    )
     time = np.arange(frames) / rate
     clip = move(rng, skeleton, time, rate, motions, bone)
-    kind = "hinged " if hinges is not None else ""
+    if scaled and rng.random() < 0.4:
+        clip = scale_frames(rng, clip, time, rate, motions)
+    kind = "scaled " * scaled + "hinged " * (hinges is not None)
     shape = f"{kind}{tree} of {joints} x {frames} frames at {rate:.4g}/s, bones {bone:.2g} m"
     return clip, f"{shape}, {'+'.join(sorted(set(motions)))}"
 
 
+def make_markers(rng, count, frames, rate):
+    """Return a clip of points, some of them missing for a while, and a short description."""
+    time, motion = np.arange(frames) / rate, str(rng.choice(MOTIONS))
+    size = 10 ** rng.uniform(-2, 1)
+    points = np.stack([size * make_curves(rng, motion, time, rate) for _ in range(count)], axis=1)
+    for point in np.flatnonzero(rng.random(count) < 0.3):
+        start = int(rng.integers(0, frames))
+        points[start : start + int(rng.integers(1, frames + 1)), point] = np.nan
+    clip = Clip.from_points(points, [f"point{p}" for p in range(count)], frame_rate=rate)
+    return clip, f"{count} markers x {frames} frames at {rate:.4g}/s, {size:.2g} m, {motion}"
+
+
+def make_scales(rng, joints):
+    """Return constant scales (J, 3) that are not 1 at up to three joints."""
+    scales = np.ones((joints, 3))
+    for joint in rng.integers(0, joints, size=3):
+        width = 1 if rng.random() < 0.5 else 3
+        sign = -1 if rng.random() < 0.1 else 1
+        scales[joint] = sign * 10 ** rng.uniform(-0.6, 0.6, width)
+    return scales
+
+
+def scale_frames(rng, clip, time, rate, motions):
+    """Return a clip in which the scales of up to two joints change from frame to frame."""
+    joints = np.unique(rng.integers(0, len(clip.skeleton), size=2))
+    curves = [make_curves(rng, str(rng.choice(motions)), time, rate) for _ in joints]
+    scales = 2 ** np.tanh(np.stack(curves, axis=1))
+    return clip.replace(scales=scales, scaled_joints=joints.tolist())
+
+
 def make_tree(rng, joints):
     """Return the parent of each joint: of a chain, a body, any tree, or several trees."""
-    tree = str(rng.choice(["chain", "body", "tree", "forest"], p=[0.35, 0.35, 0.25, 0.05]))
+    tree = str(rng.choice(["chain", "body", "tree", "forest"], p=[0.33, 0.33, 0.22, 0.12]))
     branching = {"chain": 0.0, "body": 0.3}.get(tree, 1.0)
     parents = [-1]
     for j in range(1, joints):

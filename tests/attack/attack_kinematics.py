@@ -29,9 +29,12 @@ def matrices_about(axis, angles):
 
 
 def place_joints(clip):
-    """Return world positions (T, J, 3) and world matrices (T, J, 3, 3) of a clip's joints."""
+    """Return world positions (T, J, 3) and world matrices (T, J, 3, 3), with scales, of joints."""
     skeleton = clip.skeleton
-    local = matrices_from(clip.rotations)
+    local = matrices_from(clip.rotations) * skeleton.scales[:, np.newaxis, :]
+    for at, joint in enumerate(clip.header.scaled_joints):
+        own = clip.take_data.scales[:, at, np.newaxis, :]
+        local[:, joint] = matrices_from(clip.rotations[:, joint]) * own
     world = np.empty_like(local)
     positions = np.empty((*local.shape[:2], 3))
     column = {joint: at for at, joint in enumerate(clip.translated_joints)}
@@ -48,18 +51,35 @@ def place_joints(clip):
 
 
 def measure_errors(original, decoded):
-    """Return the largest displacement of any point, and the mean one of joint centers, in meters.
+    """Return the largest displacement of any point, and the mean of joint centers, in meters."""
+    largest, mean = measure_joints(original, decoded)
+    return float(largest.max()), mean
 
-    The points are the joints, the end sites and the shell points around each joint.
+
+def measure_joints(original, decoded):
+    """Return the largest displacement of each joint (J,), and the mean one of joint centers.
+
+    The points of a joint are its center, its end sites and the shell points around it.
     """
     (places, turns), (found, turned) = place_joints(original), place_joints(decoded)
     moved, rotated = found - places, turned - turns
     centers = np.linalg.norm(moved, axis=-1)
-    shell = moved[..., np.newaxis] + SHELL_RADIUS * rotated  # column k: the point on axis k
-    largest = max(centers.max(), np.linalg.norm(shell, axis=-2).max())
+    radii = SHELL_RADIUS / world_sizes(original.skeleton)[:, np.newaxis, np.newaxis]
+    shell = moved[..., np.newaxis] + radii * rotated  # column k: the point on axis k
+    largest = np.maximum(centers, np.linalg.norm(shell, axis=-2).max(axis=-1)).max(axis=0)
     for site, j in zip(original.skeleton.end_sites, original.skeleton.end_site_joints, strict=True):
-        largest = max(largest, np.linalg.norm(moved[:, j] + rotated[:, j] @ site, axis=-1).max())
-    return float(largest), float(centers.mean())
+        apart = np.linalg.norm(moved[:, j] + rotated[:, j] @ site, axis=-1).max()
+        largest[j] = max(largest[j], apart)
+    return largest, float(centers.mean())
+
+
+def world_sizes(skeleton):
+    """Return the power of two (J,) nearest to the constant scale of each joint in the world."""
+    logs = []
+    for parent, scale in zip(skeleton.parents, skeleton.scales, strict=True):
+        own = np.log2(np.abs(np.where(scale == 0, 1.0, scale))).mean()
+        logs.append(own + (logs[parent] if parent >= 0 else 0.0))
+    return 2.0 ** np.clip(np.rint(logs), -40, 40)
 
 
 def measure_angle(original, decoded):

@@ -7,9 +7,13 @@ import pytest
 import run_attack
 
 from mocpack import _api
+from mocpack.clip import Clip
+from mocpack.errors import BoundError
+from mocpack.skeleton import Skeleton
 from mocpack.testing.motions import walk
 
-SEEDS = (3, 7, 12, 16, 20, 59, 66, 81, 86, 92, 98, 105, 107, 126, 137, 153)
+SEEDS = (2, 7, 11, 12, 13, 17, 18, 21, 31, 32, 43, 46, 63, 96, 98)
+LAYERED_SEED = 98
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -34,6 +38,22 @@ def test_a_joint_that_is_displaced_is_measured_by_how_far():
     assert mean == pytest.approx(0.05 / clip.frame_count)
 
 
+def test_a_turn_is_measured_with_the_scales_above_it():
+    skeleton = Skeleton(
+        ("root", "hand"), (-1, 0), np.array([[0, 0, 0], [0, 1.0, 0]]), scales=[[1, 2, 1], [1, 1, 1]]
+    )
+    still = np.tile([0.0, 0.0, 0.0, 1.0], (3, 2, 1))
+    clip = Clip.build(skeleton, still, np.zeros((3, 1, 3)), frame_rate=30, translated_joints=[0])
+    turns = still.copy()
+    turns[1, 0] = [np.sin(0.05), 0, 0, np.cos(0.05)]
+    turned = clip.replace(rotations=turns)
+    chord = 2 * np.sin(0.05)
+    largest, mean = kinematics.measure_joints(clip, turned)
+    # the shell of the root on y is as long as its scale makes it, that of the hand beyond 2 m
+    assert largest == pytest.approx([2 * 0.03 * chord, 2 * 1.03 * chord])
+    assert mean == pytest.approx(2 * chord / 6)
+
+
 def test_a_turn_of_the_root_is_measured_at_its_shell_and_as_an_angle():
     clip = walk(0.1)
     turns = clip.rotations.copy()
@@ -45,17 +65,45 @@ def test_a_turn_of_the_root_is_measured_at_its_shell_and_as_an_angle():
 
 
 def test_a_file_that_misses_its_bound_is_a_broken_promise(monkeypatch):
-    case = next(
-        case for case in map(attack_clips.make_case, range(99)) if "max_error" in case.target
-    )
+    decode_elsewhere(monkeypatch)
+    assert run_attack.attack(7).verdict == "bound broken"
+
+
+def test_a_cut_file_that_exceeds_its_stated_errors_is_a_broken_promise(monkeypatch):
+    assert run_attack.attack(LAYERED_SEED).cuts > run_attack.CUTS
+    decode_elsewhere(monkeypatch, partial=True)
+    assert run_attack.attack(LAYERED_SEED).verdict == "stated error exceeded"
+
+
+def decode_elsewhere(monkeypatch, partial=False):
+    """Decode files, or only cut files, two meters away."""
     decode = _api.decode
 
-    def decode_elsewhere(data):
-        clip = decode(data)
-        return type(clip)(clip.header, clip.rotations, clip.translations + 2.0)
+    def decode_far(data, **options):
+        clip = decode(data, **options)
+        if options.get("partial", False) != partial:
+            return clip
+        return clip.replace(translations=clip.translations + 2.0)
 
-    monkeypatch.setattr(_api, "decode", decode_elsewhere)
-    assert run_attack.attack(case.seed).verdict == "bound broken"
+    monkeypatch.setattr(_api, "decode", decode_far)
+
+
+def test_an_encode_that_takes_more_than_its_budget_is_a_broken_promise(monkeypatch):
+    monkeypatch.setattr(run_attack, "CPU_BUDGET_S", 0.0)
+    assert run_attack.attack(7).verdict == "over budget"
+
+
+def test_a_clip_that_keysine_should_encode_but_refuses_is_a_broken_promise(monkeypatch):
+    def refuse(*args, **options):
+        raise BoundError("refused")
+
+    easy = next(
+        case
+        for case in map(attack_clips.make_case, range(99))
+        if case.codec and case.target.keys() == {"max_error"} and run_attack.is_easy(case)
+    )
+    monkeypatch.setattr(_api, "encode_measured", refuse)
+    assert run_attack.attack(easy.seed).verdict == "refused"
 
 
 def test_an_exception_while_encoding_is_a_broken_promise(monkeypatch):
