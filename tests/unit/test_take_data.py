@@ -322,6 +322,23 @@ def test_scales_of_all_joints_are_split_and_their_noise_is_dropped_and_said():
     assert not quiet.metadata
 
 
+def test_moving_scales_are_fine_enough_for_a_bone_end_far_from_its_joint():
+    rng = np.random.default_rng(7)
+    skeleton = Skeleton(("rod",), (-1,), np.zeros((1, 3)), [[0.0, 1.5, 0.0]], (0,))
+    clip = Clip.build(
+        skeleton,
+        np.tile([0.0, 0.0, 0.0, 1.0], (60, 1, 1)),
+        rng.normal(size=(60, 1, 3)),
+        frame_rate=60,
+        translated_joints=[0],
+        scales=rng.uniform(0.5, 2, (60, 1, 3)),
+        scaled_joints=[0],
+    )
+    for codec in ("keysine", "lossless"):
+        data = mocpack.encode(clip, codec, max_error="6cm")
+        assert measure_error(clip, mocpack.decode(data)).max <= 0.06
+
+
 def test_tracks_take_at_most_half_of_float16_and_zstd():
     squeeze = pytest.importorskip("zstandard").ZstdCompressor(level=19).compress
     places, rng = walk(20.0).positions(), np.random.default_rng(8)

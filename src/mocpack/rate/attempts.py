@@ -145,10 +145,13 @@ def pack_file(prepared: PreparedClip, codec: Codec, payload: bytes, errors: Erro
 
 def _scale_step(clip: Clip, bound: float) -> float:
     """Return the rounding step of scales that moves points by a small share of the bound."""
+    # imported here, so that reading files does not load the metrics
+    from mocpack.metrics.pair import scaled_end_positions
+
     scales = clip.take_data.scales
     assert scales is not None
-    positions = clip.positions()
-    reach = SHELL_RADIUS_M + float(np.linalg.norm(positions - positions[:, :1], axis=-1).max())
+    points = np.concatenate([clip.positions(), scaled_end_positions(clip)], axis=1)
+    reach = SHELL_RADIUS_M + float(np.linalg.norm(points - points[:, :1], axis=-1).max())
     below = np.zeros(len(clip.skeleton), int)
     for j, parent in enumerate(clip.skeleton.parents):
         below[j] = (below[parent] if parent >= 0 else 0) + (j in clip.header.scaled_joints)
