@@ -15,15 +15,54 @@ namespace
 using Numbers = std::vector<double>;
 using Motion = std::tuple<nb::bytes, NewArray<double, 3>, NewArray<double, 3>>;
 
+using Errors = Array<double, nb::ndim<1>>;
+
+// Work of an encoder that calls Python to measure decoded motions, unless `measure` is None.
+class MeasuredWork : public Work
+{
+  public:
+	MeasuredWork(nb::handle on_progress, size_t threads, nb::handle measure, size_t frames,
+				 const mocpack_Skeleton& skeleton)
+		: Work(on_progress, threads), measure_(measure), frames_(frames), skeleton_(skeleton)
+	{
+		if (!measure.is_none())
+			view.measure = call_measure;
+	}
+
+  private:
+	static int call_measure(void* user, const double* rotations, const double* translations, double* largest,
+							double* mean)
+	{
+		MeasuredWork& self = *static_cast<MeasuredWork*>(static_cast<Work*>(user));
+		const size_t frames = self.frames_, joints = self.skeleton_.joint_count,
+					 moving = self.skeleton_.translated_count;
+		return self.stops(
+			[&]
+			{
+				const auto found = nb::cast<std::tuple<Errors, Errors>>(
+					self.measure_(copy_array(rotations, {frames, joints, size_t(4)}),
+								  copy_array(translations, {frames, moving, size_t(3)})));
+				if (std::get<0>(found).size() != frames || std::get<1>(found).size() != frames)
+					throw nb::value_error("measure must return two errors per frame");
+				std::copy_n(std::get<0>(found).data(), frames, largest);
+				std::copy_n(std::get<1>(found).data(), frames, mean);
+			});
+	}
+
+	nb::handle measure_;
+	size_t frames_;
+	const mocpack_Skeleton& skeleton_;
+};
+
 // A payload, and the rotations and translations that the decoder makes of it; None where nothing keeps the
-// target.
+// target. `measure` (see mocpack_KeysineWork) gets and returns arrays; None: the errors of the clip.
 std::optional<Motion> keysine_encode(const Skeleton& skeleton, const std::vector<std::string>& names,
 									 Rotations rotations, Translations translations, double frame_rate,
 									 double max_error, double mean_error, double step, double max_angle,
 									 int effort, int mode, double group_seconds, double block_seconds,
 									 int layers, bool streamed, const Numbers& joint_errors,
 									 const Numbers& joint_angles, size_t threads, nb::object progress,
-									 const Numbers& constants)
+									 const Numbers& constants, nb::object measure)
 {
 	skeleton.check_motion(rotations, translations);
 	const size_t frames = rotations.shape(0), joints = skeleton.view.joint_count;
@@ -49,7 +88,7 @@ std::optional<Motion> keysine_encode(const Skeleton& skeleton, const std::vector
 										  streamed,
 										  given(joint_errors),
 										  given(joint_angles)};
-	Work work(progress, threads);
+	MeasuredWork work(progress, threads, measure, frames, skeleton.view);
 	mocpack_KeysineEncoded encoded;
 	mocpack_Status status;
 	{
@@ -87,6 +126,6 @@ void register_keysine(nb::module_& m)
 	m.def("keysine_encode", &keysine_encode, "skeleton"_a, "names"_a, "rotations"_a, "translations"_a,
 		  "frame_rate"_a, "max_error"_a, "mean_error"_a, "step"_a, "max_angle"_a, "effort"_a, "mode"_a,
 		  "group_seconds"_a, "block_seconds"_a, "layers"_a, "streamed"_a, "joint_errors"_a, "joint_angles"_a,
-		  "threads"_a, "progress"_a.none(), "constants"_a);
+		  "threads"_a, "progress"_a.none(), "constants"_a, "measure"_a.none() = nb::none());
 	m.def("keysine_constants", &keysine_constants);
 }

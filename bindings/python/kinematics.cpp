@@ -59,7 +59,7 @@ clip_errors(const Skeleton& skeleton, Rotations rotations_a, Translations transl
 		auto scratch = std::make_unique<unsigned char[]>(mocpack_clip_errors_scratch_size(joints));
 		mocpack_clip_errors(&skeleton.view, rotations_a.data(), translations_a.data(), rotations_b.data(),
 							translations_b.data(), frames, shell, scratch.get(), &errors, frame_max.data(),
-							joint_max.data());
+							nullptr, joint_max.data());
 	}
 	Found found(errors.promised_max, errors.joint_max, errors.joint_mean, errors.joint_rms,
 				errors.worst_frame, errors.worst_joint);

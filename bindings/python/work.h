@@ -14,7 +14,12 @@ class Work
 {
   public:
 	Work(nb::handle on_progress, size_t threads)
-		: view{mocpack::default_allocator(), this, std::max<size_t>(threads, 1), parallel_for, progress},
+		: view{mocpack::default_allocator(),
+			   this,
+			   std::max<size_t>(threads, 1),
+			   parallel_for,
+			   progress,
+			   nullptr},
 		  on_progress_(on_progress)
 	{
 	}
@@ -26,6 +31,23 @@ class Work
 	}
 
 	mocpack_KeysineWork view;
+
+  protected:
+	// Calls run(), which calls Python. Returns whether it raised an exception, which stops the work.
+	template <typename Run> bool stops(Run run)
+	{
+		nb::gil_scoped_acquire acquire;
+		try
+		{
+			run();
+		}
+		catch (...)
+		{
+			exception_ = std::current_exception();
+			is_stopped_ = true;
+		}
+		return is_stopped_;
+	}
 
   private:
 	static void parallel_for(void* user, size_t count, void (*run)(void*, size_t, size_t), void* context)
@@ -57,19 +79,14 @@ class Work
 		if (!is_new && now < next_poll_)
 			return;
 		share_ = share, next_poll_ = now + POLL_TIME;
-		nb::gil_scoped_acquire acquire;
-		try
-		{
-			if (PyErr_CheckSignals())
-				throw nb::python_error();
-			if (is_new)
-				on_progress_(share, 1.0);
-		}
-		catch (nb::python_error&)
-		{
-			exception_ = std::current_exception();
-			is_stopped_ = true;
-		}
+		stops(
+			[&]
+			{
+				if (PyErr_CheckSignals())
+					throw nb::python_error();
+				if (is_new)
+					on_progress_(share, 1.0);
+			});
 	}
 
 	nb::handle on_progress_;

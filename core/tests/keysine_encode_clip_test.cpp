@@ -42,7 +42,7 @@ struct Encoder
 	explicit Encoder(size_t frames = FRAMES)
 	{
 		clip = {&body.skeleton, NAMES, body.rotations.data(), body.translations.data(), frames, 100};
-		work = {counter.allocator(), &stopper, 1, nullptr, Stopper::progress};
+		work = {counter.allocator(), &stopper, 1, nullptr, Stopper::progress, nullptr};
 	}
 
 	mocpack_Status run(const mocpack_KeysineTarget& target, Bytes* payload, mocpack_ClipErrors* errors)
@@ -55,7 +55,7 @@ struct Encoder
 			Memory scratch(mocpack_clip_errors_scratch_size(JOINTS));
 			mocpack_clip_errors(&body.skeleton, clip.rotations, clip.translations, made.rotations,
 								made.translations, clip.frame_count, 0.03, scratch.at, errors, nullptr,
-								nullptr);
+								nullptr, nullptr);
 			mocpack_keysine_release(&work, &made);
 		}
 		check(counter.held == 0, "all memory is given back");

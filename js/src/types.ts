@@ -113,13 +113,13 @@ export interface Preview {
   scales?: Float64Array;
 }
 
-/** A quality layer; a file cut at `end` plays up to it. */
+/** A quality layer. Its errors hold for every file cut at `end` or later. They are null in files of one layer, and in old files with scales, where the stated errors are too small. */
 export interface Layer {
   /** Bytes from the start of the file. */
   end: number;
-  /** Upper bound on the error of every point, meters; null in files of one layer. */
+  /** Upper bound on the error of every point, meters. */
   maxError: number | null;
-  /** Upper bound on the mean error of joint centers, meters; null in files of one layer. */
+  /** Upper bound on the mean error of joint centers, meters. */
   meanError: number | null;
 }
 

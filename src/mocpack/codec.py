@@ -41,6 +41,9 @@ from mocpack.kinematics import MotionError
 from mocpack.source import BytesSource, Source
 from mocpack.units import parse_angle, parse_length
 
+Measure = Callable[[Clip], tuple[F64, F64]]
+"""Returns the errors of a decoded clip in its file, where scales apply, in meters: the largest of
+each frame (T,) and the mean of each frame (T,), over all joints of the codec."""
 Read = Callable[[int, int], bytes]
 """``read(offset, size)`` returns `size` bytes of the payload, or raises `TruncatedError`."""
 
@@ -183,10 +186,11 @@ class Codec(ABC):
         """Return a decoder of one payload, for random access."""
         return Decoder(self, as_payload(payload), header)
 
-    def encode_verified(self, clip: Any) -> Encoded:
+    def encode_verified(self, clip: Any, measure: Measure | None = None) -> Encoded:
         """Encode a clip and decode the result.
 
-        A payload that the decoder rejects is a `BoundError`.
+        A payload that the decoder rejects is a `BoundError`. `measure` is for codecs whose payloads
+        state errors, of layers for example: without it, the errors of `clip`.
         """
         with verify_own_payload(self):
             payload = self.encode(clip)
@@ -297,7 +301,8 @@ class Layer:
     end : int
         End of the layer in bytes, from the start of the payload or file.
     max_error, mean_error : float or None
-        Upper bounds on the maximum and mean error of this layer in meters; None if not stated.
+        Upper bounds in meters on the maximum and mean error of every payload truncated at `end` or
+        later; None if not stated.
     """
 
     end: int

@@ -252,13 +252,27 @@ class Motion:
 
     @property
     def layers(self) -> tuple[Layer, ...]:
-        """The quality layers: where each ends in the file, and the error of a file cut there."""
-        payload, errors = self._reader.payload, self.errors
-        last = Layer(payload.size + payload.missing_bytes, errors.max, errors.mean)
-        found = self.layout().layers
-        return tuple(
-            replace(layer, end=payload.offset + layer.end) for layer in (*found[:-1], last)
-        )
+        """The quality layers: where each ends, and the errors of a file cut there or later.
+
+        Version 0.1.0 stated errors without scales. Errors are None in a file that shows it, because
+        it measured larger ones.
+        """
+        payload, measured, header = self._reader.payload, self.errors, self._reader.header
+        layers = list(self.layout().layers)
+        if isinstance(header, ClipHeader):
+            # a mean in a payload counts the joint at the origin of several roots
+            share = len(self.codec_header.skeleton) / len(header.skeleton)
+            layers = [
+                replace(layer, mean_error=layer.mean_error and share * layer.mean_error)
+                for layer in layers
+            ]
+            if layers and header.is_scaled and _is_exceeded(layers[-1], measured, header):
+                layers = [replace(layer, max_error=None, mean_error=None) for layer in layers]
+        end = payload.size + payload.missing_bytes
+        layers[-1:] = [Layer(end, measured.max, measured.mean)]
+        for coarse in reversed(range(len(layers) - 1)):
+            layers[coarse] = _hold_to_end(layers[coarse], layers[coarse + 1])
+        return tuple(replace(layer, end=payload.offset + layer.end) for layer in layers)
 
     def byte_ranges(self, start: int, stop: int) -> list[tuple[int, int]]:
         """Return (offset in the file, size) of the bytes that frames `start` to `stop` need."""
@@ -412,6 +426,28 @@ class Motion:
         if not indices:
             raise UsageError("joints must name at least one joint, got none")
         return indices
+
+
+def _is_exceeded(last: Layer, measured: Errors, header: ClipHeader) -> bool:
+    """Return whether a file measured larger errors than its last layer states."""
+    rounding = 1.001  # of measured errors
+    pairs = [(measured.mean, last.mean_error)]
+    if not header.interpolated:  # else the maximum also holds between frames
+        pairs.append((measured.max, last.max_error))
+    return any(a is not None and b is not None and a > rounding * b for a, b in pairs)
+
+
+def _hold_to_end(layer: Layer, finer: Layer) -> Layer:
+    """Return a layer whose errors also hold for files that are cut after the next one."""
+
+    def larger(own: float | None, other: float | None) -> float | None:
+        return None if own is None else max(own, other or 0.0)
+
+    return replace(
+        layer,
+        max_error=larger(layer.max_error, finer.max_error),
+        mean_error=larger(layer.mean_error, finer.mean_error),
+    )
 
 
 def _restore(

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import mocpack
 from mocpack.clip import measure_error
 from mocpack.codecs.keysine import Keysine
 from mocpack.errors import BoundError
 from mocpack.metrics.angles import joint_angles
-from strategies import motions
+from strategies import any_motions, motions
 
 EXAMPLES = int(os.environ.get("MOCPACK_PROMISES", "100"))
 BOUNDS = {"loose": (5e-3, 20e-3), "middling": (1e-3, 5e-3), "tight": (5e-5, 1e-3)}  # meters
@@ -73,15 +74,24 @@ def test_the_bounds_of_single_joints_hold_for_any_motion(clip, data, mode):
 
 
 @settings(max_examples=max(1, EXAMPLES // 5))
-@given(motions(), st.floats(1e-4, 20e-3), st.integers(2, 5))
-def test_every_layer_keeps_the_errors_it_states(clip, bound, layers):
-    codec = Keysine(max_error=bound, effort="fast", layers=layers)
-    payload = codec.encode(clip)
-    for layer in codec.open(payload, clip.header).layout().layers:
-        error = measure_error(clip, codec.open(payload[: layer.end], clip.header).partial())
-        assert error.max <= layer.max_error * (1 + 1e-9)
-        assert error.joint_mean <= layer.mean_error * (1 + 1e-9)
-    assert error_of(codec, clip) <= bound
+@given(
+    *(any_motions(), st.floats(1e-4, 20e-3), st.integers(2, 16)),
+    st.lists(st.floats(0, 1), min_size=5, max_size=5),
+)
+def test_a_file_cut_anywhere_keeps_the_errors_that_its_layers_state(clip, bound, layers, shares):
+    data = mocpack.encode(clip, Keysine(effort="fast", layers=layers), max_error=f"{bound!r}m")
+    with mocpack.open(data) as motion:
+        found = motion.layers
+    first, whole = found[0].end, len(data)
+    cuts = {layer.end for layer in found} | {
+        first + int(share * (whole - first)) for share in shares
+    }
+    for cut in sorted(cuts):
+        error = measure_error(clip, mocpack.decode(data[:cut], partial=True))
+        stated = [layer for layer in found if layer.end <= cut][-1]
+        assert error.max <= stated.max_error * (1 + 1e-9)
+        assert error.joint_mean <= stated.mean_error * (1 + 1e-9)
+    assert measure_error(clip, mocpack.decode(data)).max <= bound
 
 
 @settings(max_examples=max(1, EXAMPLES // 5))

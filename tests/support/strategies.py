@@ -297,6 +297,30 @@ def motion_of(
     )
 
 
+@st.composite
+def any_motions(draw: Draw) -> Clip:
+    """Motions, also of several roots, with constant or moving scales, and of markers."""
+    clip: Clip = draw(motions())
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    kind = draw(st.sampled_from(["one root", "roots", "scales", "moving scales", "markers"]))
+    skeleton, count = clip.skeleton, len(clip.skeleton)
+    if kind == "one root":
+        return clip
+    if kind == "markers":
+        return Clip.from_points(clip.positions(), skeleton.names, frame_rate=clip.frame_rate)
+    if kind == "roots":
+        parents = tuple(-1 if rng.random() < 0.3 else parent for parent in skeleton.parents)
+        return clip.replace(skeleton=replace(skeleton, parents=parents))
+    scales = np.ones((count, 3))
+    scales[rng.integers(0, count, 2)] = 10 ** rng.uniform(-0.5, 0.5, (2, 3))
+    clip = clip.replace(skeleton=replace(skeleton, scales=scales))
+    if kind == "scales":
+        return clip
+    time = np.arange(clip.frame_count)[:, np.newaxis, np.newaxis] / clip.frame_rate
+    moving = 2 ** np.sin(time * rng.uniform(0, 5, (1, 1, 3)))
+    return clip.replace(scales=moving, scaled_joints=[int(rng.integers(0, count))])
+
+
 def _curves(rng: np.random.Generator, manner: str, time: F64) -> F64:
     """Return three numbers by time, (T, 3): radians, or meters."""
     size = 10 ** rng.uniform(-4, 0.5) * rng.normal(size=3)

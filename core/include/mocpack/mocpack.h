@@ -194,8 +194,8 @@ extern "C"
 		MOCPACK_AXIS_Z = 2,
 	} mocpack_Axis;
 
-	// A quality layer; a file cut at `end` plays up to it. Both errors are rounded up; 0: not stated, in
-	// files of one layer.
+	// A quality layer. Both errors hold for every file cut at `end` or later, and are rounded up. 0: not
+	// stated, in files of one layer and in old files with scales, where the stated errors are too small.
 	typedef struct mocpack_Layer
 	{
 		uint64_t end;	   // bytes from the start of the file

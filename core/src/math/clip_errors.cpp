@@ -138,7 +138,7 @@ size_t mocpack_clip_errors_scratch_size(size_t joint_count)
 void mocpack_clip_errors(const mocpack_Skeleton* skeleton, const double* rotations_a,
 						 const double* translations_a, const double* rotations_b,
 						 const double* translations_b, size_t frames, double shell, void* scratch,
-						 mocpack_ClipErrors* errors, double* frame_max, double* joint_max)
+						 mocpack_ClipErrors* errors, double* frame_max, double* frame_mean, double* joint_max)
 {
 	size_t count = skeleton->joint_count;
 	Joint* joints = static_cast<Joint*>(scratch);
@@ -160,6 +160,8 @@ void mocpack_clip_errors(const mocpack_Skeleton* skeleton, const double* rotatio
 				joint_max[j] = larger_of(joint_max[j], joints[j].all[l]);
 			if (frame_max)
 				frame_max[t + l] = std::sqrt(poses.all[l]);
+			if (frame_mean)
+				frame_mean[t + l] = poses.sum[l] / double(count);
 			if (poses.all[l] > promised)
 			{
 				promised = poses.all[l];

@@ -118,6 +118,41 @@ struct PayloadOpening
 		return true;
 	}
 
+	// Returns whether the measured errors of the file exceed those of its last layer. Version 0.1.0 stated
+	// the errors of layers without scales.
+	bool ignores_scales(const mocpack_Layer& last) const
+	{
+		const double rounding = 1.001; // of measured errors
+		const mocpack_Info& info = motion->info;
+		return (info.scales || info.scaled_count) && info.is_measured &&
+			   (info.measured_mean > rounding * last.mean_error ||
+				(!info.is_interpolated && info.measured_max > rounding * last.max_error));
+	}
+
+	// States the errors of each layer. They hold up to the end of the file, so they are at least those of
+	// later layers.
+	void state_errors(mocpack_Layer* layers)
+	{
+		const mocpack_KeysineFields fields = mocpack_keysine_fields(motion->head);
+		const size_t count = motion->layout.layer_count, joints = motion->tree.joint_count;
+		auto stated = [&](uint8_t number)
+		{ return double(fields.unit) * std::pow(2.0, (number - 64) / 8.0); };
+		// means count the origin joint, which does not move
+		const double share = double(joints) / double(joints - motion->origins);
+		for (size_t i = count; i-- > 0;)
+		{
+			layers[i].max_error = stated(fields.errors[i].max);
+			layers[i].mean_error = share * stated(fields.errors[i].mean);
+			if (i + 1 < count && layers[i].max_error < layers[i + 1].max_error)
+				layers[i].max_error = layers[i + 1].max_error;
+			if (i + 1 < count && layers[i].mean_error < layers[i + 1].mean_error)
+				layers[i].mean_error = layers[i + 1].mean_error;
+		}
+		if (ignores_scales(layers[count - 1]))
+			for (size_t i = 0; i < count; ++i)
+				layers[i].max_error = layers[i].mean_error = 0;
+	}
+
 	void describe(mocpack_Layer* layers)
 	{
 		const mocpack_KeysineLayout& l = motion->layout;
@@ -125,12 +160,9 @@ struct PayloadOpening
 		const mocpack_KeysineFields fields = mocpack_keysine_fields(motion->head);
 		info.keys_error = double(fields.unit) * std::pow(2.0, fields.keys_error / 8.0);
 		for (size_t i = 0; i < l.layer_count; ++i)
-		{
-			auto stated = [&](uint8_t number)
-			{ return l.layer_count > 1 ? double(fields.unit) * std::pow(2.0, (number - 64) / 8.0) : 0.0; };
-			layers[i] = {motion->bytes.start + motion->layer_end(i), stated(fields.errors[i].max),
-						 stated(fields.errors[i].mean)};
-		}
+			layers[i] = {motion->bytes.start + motion->layer_end(i), 0.0, 0.0};
+		if (l.layer_count > 1)
+			state_errors(layers);
 		info.layers = layers;
 		info.layer_count = l.layer_count;
 		while (info.whole_layer_count < l.layer_count &&

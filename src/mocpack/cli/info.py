@@ -252,7 +252,9 @@ def _clip_facts(motion: _api.Motion) -> dict[str, Any]:
             "max": to_degrees(errors.max_angle),
         },
         "joint_bounds": joint_bound_facts(header, errors),
-        "cut": _truncation_facts(motion, layout, is_playable) if motion.is_truncated else None,
+        "cut": _truncation_facts(motion, layout, layers, is_playable)
+        if motion.is_truncated
+        else None,
         "groups": layout.groups,
         "layers": _layer_facts(layers),
         "metadata": dict(header.metadata),
@@ -272,10 +274,11 @@ def _layer_facts(layers: Sequence[Layer]) -> list[dict[str, Any]]:
 
 
 def _truncation_facts(
-    motion: _api.Motion, layout: PayloadLayout, is_playable: bool
+    motion: _api.Motion, layout: PayloadLayout, layers: Sequence[Layer], is_playable: bool
 ) -> dict[str, Any]:
     """Return the bytes and complete layers of a truncated file, and their error."""
-    whole = [layer for layer in layout.layers if layer.end <= motion.sizes["payload"]]
+    count = sum(layer.end <= motion.sizes["payload"] for layer in layout.layers)
+    whole = layers[:count]
     return {
         "is_playable": is_playable,
         "payload_bytes": motion.sizes["payload"],
@@ -336,7 +339,7 @@ def _layer_rows(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
             f"{name} error {format_length(layer[key] / 1000)}"
             for name, key in (("maximum", "max_error_mm"), ("mean", "mean_error_mm"))
             if layer[key] is not None
-        ]
+        ] or ["error not stated"]
         yield f"  layer {number}", ", ".join([f"up to byte {layer['end_bytes']}", *errors])
 
 
@@ -399,7 +402,8 @@ def _describe_cut(cut: dict[str, Any], layer_count: int) -> str:
     for name, key in (("maximum", "error_mm"), ("mean", "mean_error_mm")):
         if cut[key] is not None:
             words += f", {name} error {format_length(cut[key] / 1000)}"
-    return words
+    is_silent = cut["whole_layers"] and cut["error_mm"] is None
+    return f"{words}, error not stated" if is_silent else words
 
 
 def _take_data_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:

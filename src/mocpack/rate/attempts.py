@@ -8,12 +8,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from mocpack import progress
-from mocpack.clip import AnyClip, Clip, ClipHeader, VertexClip
+from mocpack.arrays import F64
+from mocpack.clip import AnyClip, Clip, ClipHeader, VertexClip, measure_error
 from mocpack.codec import Codec, Encoded
 from mocpack.codec_clip import drop_take_data, restore_take_data
 from mocpack.container import Chunk, Errors, FileContents, Reader, pack, pack_take_data
 from mocpack.kinematics import SHELL_RADIUS_M
-from mocpack.rate.measuring import measure
+from mocpack.rate.measuring import distances, measure
 from mocpack.rate.target import NO_BOUNDS, Bounds
 from mocpack.registry import non_default_params
 from mocpack.source import BytesSource
@@ -124,12 +125,24 @@ def round_trip(prepared: PreparedClip, codec: Codec) -> Encoded:
 
     A payload that the decoder rejects is a `BoundError`.
     """
-    made = codec.encode_verified(prepared.codec_clip)
-    if not isinstance(prepared.clip, Clip) or prepared.codec_clip is prepared.clip:
-        return made
-    return replace(
-        made, decoded=restore_take_data(made.decoded, prepared.clip.header, prepared.take_data)
-    )
+    clip, codec_clip = prepared.clip, prepared.codec_clip
+    if not isinstance(clip, Clip) or not isinstance(codec_clip, Clip) or codec_clip is clip:
+        return codec.encode_verified(codec_clip)
+    joints = len(codec_clip.skeleton)
+
+    def restore(decoded: Clip) -> Clip:
+        return restore_take_data(decoded, clip.header, prepared.take_data)
+
+    def measure_frames(decoded: Clip) -> tuple[F64, F64]:
+        whole = restore(decoded)
+        # a mean in a payload counts all joints of the codec, also one at the origin
+        return measure_error(clip, whole).frames, distances(clip, whole).sum(-1) / joints
+
+    if prepared.is_scaled:
+        made = codec.encode_verified(codec_clip, measure_frames)
+    else:
+        made = codec.encode_verified(codec_clip)
+    return replace(made, decoded=restore(made.decoded))
 
 
 def pack_file(prepared: PreparedClip, codec: Codec, payload: bytes, errors: Errors) -> bytes:

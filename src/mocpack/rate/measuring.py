@@ -35,7 +35,7 @@ def measure(
     each joint, are measured if they have bounds. `known` is the error at frames, if the encoder has
     measured it.
     """
-    distances = _distances(clip, decoded)
+    apart = distances(clip, decoded)
     joints = None
     if bounds.joints is not None:
         assert isinstance(clip, Clip)
@@ -48,9 +48,9 @@ def measure(
         if clip.header.interpolated:
             largest = max(largest, _error_between(clip, decoded, promised.frames))
     else:
-        largest = float(distances.max())
-    mean, rms = float(distances.mean()), float(np.sqrt(np.mean(distances**2)))
-    p99 = float(np.percentile(distances, 99, overwrite_input=True))
+        largest = float(apart.max())
+    mean, rms = float(apart.mean()), float(np.sqrt(np.mean(apart**2)))
+    p99 = float(np.percentile(apart, 99, overwrite_input=True))
     angle = None
     if bounds.max_angle is not None and isinstance(clip, Clip) and isinstance(decoded, Clip):
         # imported here, so that reading files does not load the metrics
@@ -117,7 +117,7 @@ def _errors_between(
     return largest
 
 
-def _distances(clip: AnyClip, decoded: AnyClip) -> F64:
+def distances(clip: AnyClip, decoded: AnyClip) -> F64:
     """Return the distance (T, J) of each joint or vertex from its original position.
 
     Computed in windows, to limit memory.

@@ -69,6 +69,12 @@ extern "C"
 		 * repeated. Called by all workers, many times per second. Returns nonzero to stop the encoder. May be
 		 * null. */
 		int (*progress)(void* user, double share);
+		/* Measures a decoded motion of all frames against the source of the file, if that differs from the
+		 * clip, for example by scales: the largest error of each frame (T), and the mean error of its joint
+		 * centers (T), in meters. Payloads state these errors. Returns nonzero to stop the encoder. Called by
+		 * the caller's thread. Null: the errors of the clip. */
+		int (*measure)(void* user, const double* rotations, const double* translations, double* largest,
+					   double* mean);
 	} mocpack_KeysineWork;
 
 	// The result, in memory of the work's allocator. mocpack_keysine_release frees it.

@@ -212,23 +212,51 @@ class LayerSplit
 		return true;
 	}
 
+	// Measures what each layer states: the largest errors of a file that is cut anywhere after the layer. A
+	// later layer can have larger errors than an earlier one.
 	bool measure_layers(const Buffer<uint8_t>& made, mocpack_KeysineError* errors, double* largest)
 	{
 		WrittenPayload layered;
+		double mean = 0;
 		*largest = 0;
 		if (!layered.open(&task_, made.data(), made.size()))
 			return false;
-		for (size_t l = 0; l < layers_; ++l)
+		FrameErrors finer;
+		for (size_t l = layers_; l-- > 0;)
 		{
 			DecodedMotion motion;
-			if (!layered.decode(&task_, 0, layered.layout().group_count, l + 1, nullptr, &motion))
+			FrameErrors own;
+			if (!layered.decode(&task_, 0, layered.layout().group_count, l + 1, nullptr, &motion) ||
+				!measure_frames(&task_, motion, &own))
 				return false;
-			const mocpack_ClipErrors found = clip_errors(&task_, 0, motion);
-			errors[l] = {layer_error_statement(own_.fields().unit, found.promised_max),
-						 layer_error_statement(own_.fields().unit, found.joint_mean)};
-			*largest = std::max(*largest, found.promised_max);
+			for (size_t t = 0; t < own.largest.size(); ++t)
+				*largest = std::max(*largest, own.largest[t]);
+			mean = std::max(mean, largest_mean_of_cuts(own.mean, l + 1 < layers_ ? finer.mean : own.mean));
+			errors[l] = {layer_error_statement(own_.fields().unit, *largest),
+						 layer_error_statement(own_.fields().unit, mean)};
+			finer = std::move(own);
 		}
-		return !task_.stopped();
+		return true;
+	}
+
+	// Returns the largest mean error of files that play their first bundles with the finer layer too. means
+	// (T): of each frame.
+	double largest_mean_of_cuts(const Buffer<double>& means, const Buffer<double>& finer) const
+	{
+		const mocpack_KeysineLayout& layout = own_.layout();
+		const PartOrder order = {layout.group_count, layout.groups_per_segment, layout.segment_count,
+								 layers_};
+		double sum = 0;
+		for (size_t t = 0; t < means.size(); ++t)
+			sum += means[t];
+		double most = sum;
+		for (size_t t = 0, end = order.end_of_bundle(0); end < order.groups; end = order.end_of_bundle(end))
+		{
+			for (; t < own_.key_frame(end); ++t)
+				sum += finer[t] - means[t];
+			most = std::max(most, sum);
+		}
+		return most / double(means.size());
 	}
 
 	// Copies the payload's head into a draft.

@@ -141,11 +141,14 @@ bool write_draft(EncodeTask* task, const Draft& draft, Buffer<uint8_t>* payload)
 		return false;
 	WrittenPayload keys;
 	DecodedMotion lines;
-	if (!keys.open(task, start.data(), start.size()) || !keys.decode(task, 0, groups, 0, nullptr, &lines))
+	FrameErrors errors;
+	if (!keys.open(task, start.data(), start.size()) || !keys.decode(task, 0, groups, 0, nullptr, &lines) ||
+		!measure_frames(task, lines, &errors))
 		return false;
-	const uint8_t error = error_statement(draft.unit, largest_error(task, 0, lines));
-	return !task->stopped() &&
-		   write_payload(task, draft, &draft.parts[0], segments + groups, error, ONE_LAYER, payload);
+	const double* largest = errors.largest.data();
+	const uint8_t error =
+		error_statement(draft.unit, *std::max_element(largest, largest + errors.largest.size()));
+	return write_payload(task, draft, &draft.parts[0], segments + groups, error, ONE_LAYER, payload);
 }
 
 } // namespace keysine

@@ -163,13 +163,27 @@ mocpack_ClipErrors clip_errors(EncodeTask* task, size_t first, const DecodedMoti
 		mocpack_clip_errors(&s, task->motion.rotations + 4 * s.joint_count * first,
 							task->motion.translations + 3 * s.translated_count * first,
 							decoded.rotations.data(), decoded.translations.data(), decoded.frames, SHELL,
-							scratch.data(), &errors, nullptr, joint_max);
+							scratch.data(), &errors, nullptr, nullptr, joint_max);
 	return errors;
 }
 
-double largest_error(EncodeTask* task, size_t first, const DecodedMotion& decoded)
+bool measure_frames(EncodeTask* task, const DecodedMotion& decoded, FrameErrors* errors)
 {
-	return clip_errors(task, first, decoded).promised_max;
+	const mocpack_Skeleton& s = task->skeleton;
+	if (!task->take(&errors->largest, decoded.frames) || !task->take(&errors->mean, decoded.frames))
+		return false;
+	if (task->work.measure)
+		return !task->work.measure(task->work.user, decoded.rotations.data(), decoded.translations.data(),
+								   errors->largest.data(), errors->mean.data()) ||
+			   task->stop(MOCPACK_CANCELED);
+	Buffer<uint8_t> scratch;
+	mocpack_ClipErrors clip;
+	if (!task->take(&scratch, mocpack_clip_errors_scratch_size(s.joint_count)))
+		return false;
+	mocpack_clip_errors(&s, task->motion.rotations, task->motion.translations, decoded.rotations.data(),
+						decoded.translations.data(), decoded.frames, SHELL, scratch.data(), &clip,
+						errors->largest.data(), errors->mean.data(), nullptr);
+	return true;
 }
 
 namespace

@@ -70,8 +70,15 @@ class WrittenPayload
 mocpack_ClipErrors clip_errors(EncodeTask* task, size_t first, const DecodedMotion& decoded,
 							   double* joint_max = nullptr);
 
-// Returns the largest displacement, in meters.
-double largest_error(EncodeTask* task, size_t first, const DecodedMotion& decoded);
+// The largest and the mean error of each frame (T), in meters.
+struct FrameErrors
+{
+	Buffer<double> largest, mean;
+};
+
+// Measures a decoded motion of all frames as its file states errors: by the caller's measure, if there is
+// one.
+bool measure_frames(EncodeTask* task, const DecodedMotion& decoded, FrameErrors* errors);
 
 // Returns whether a decoded motion of all frames keeps the bounds of every joint. Half of the decoder's
 // margin must remain in bounds on displacements.

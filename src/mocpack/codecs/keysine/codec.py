@@ -14,8 +14,17 @@ from itertools import chain
 from typing import ClassVar, Self
 
 from mocpack import _core, progress
+from mocpack.arrays import F64
 from mocpack.clip import Clip, ClipHeader
-from mocpack.codec import Codec, Encoded, Payload, Quality, as_payload, verify_own_payload
+from mocpack.codec import (
+    Codec,
+    Encoded,
+    Measure,
+    Payload,
+    Quality,
+    as_payload,
+    verify_own_payload,
+)
 from mocpack.codecs.keysine.decoding import KeysineDecoder, thread_count
 from mocpack.codecs.keysine.payload import MAX_GRID_CHANNELS, MAX_LAYERS
 from mocpack.errors import BoundError, UsageError
@@ -175,10 +184,10 @@ class Keysine(Codec):
     def encode(self, clip: Clip) -> bytes:
         return self.encode_verified(clip).payload
 
-    def encode_verified(self, clip: Clip) -> Encoded:
+    def encode_verified(self, clip: Clip, measure: Measure | None = None) -> Encoded:
         """Return the payload and the clip decoded from it."""
         with verify_own_payload(self):
-            return encode_natively(self, clip)
+            return encode_natively(self, clip, measure=measure)
 
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
         return self.open(payload, header).clip()
@@ -188,7 +197,10 @@ class Keysine(Codec):
 
 
 def encode_natively(
-    codec: Keysine, clip: Clip, constants: Mapping[str, float | tuple[float, ...]] | None = None
+    codec: Keysine,
+    clip: Clip,
+    constants: Mapping[str, float | tuple[float, ...]] | None = None,
+    measure: Measure | None = None,
 ) -> Encoded:
     """Encode a clip with the core.
 
@@ -197,6 +209,8 @@ def encode_natively(
     constants : mapping, optional
         Constants of the encoder by name, in place of those of the core's table: for tools and
         tests. `_core.keysine_constants` lists them.
+    measure : callable, optional
+        Measures the errors that the payload states, of the key poses alone and of layers.
 
     Raises
     ------
@@ -210,6 +224,11 @@ def encode_natively(
                 f"keysine: {name} must have one bound for each of the {len(clip.skeleton)} joints, "
                 f"got {len(bounds)}"
             )
+
+    def measure_arrays(turns: F64, places: F64) -> tuple[F64, F64]:
+        assert measure is not None
+        return measure(Clip.from_decoded(clip.header, turns, places))
+
     channels = 4 * len(clip.skeleton) + 3 * len(clip.translated_joints)
     if codec.mode == "grid" and channels > MAX_GRID_CHANNELS:
         raise BoundError(f"mode=grid supports at most {MAX_GRID_CHANNELS} channels")
@@ -234,6 +253,7 @@ def encode_natively(
         threads=thread_count(codec.threads, clip.frame_count),
         progress=progress.reporter(),
         constants=_listed(constants) if constants else (),
+        measure=measure and measure_arrays,
     )
     if made is None:
         raise BoundError(_missed(codec))

@@ -1,6 +1,7 @@
 """Files with layers: errors of truncated files, and complete files without loss."""
 
 from dataclasses import replace
+from itertools import accumulate, pairwise
 
 import numpy as np
 import pytest
@@ -11,9 +12,14 @@ from mocpack.clip import measure_error
 from mocpack.codecs.keysine import Keysine
 from mocpack.codecs.keysine.codec import encode_natively
 from mocpack.errors import CorruptionError, TruncatedError
+from mocpack.rate import attempt
+from mocpack.rotations import from_rotvec
+from mocpack.skeleton import Skeleton
 from mocpack.testing import CODEC_CHECKS, hard_clips, jump, walk
 from reference import keysine as reference
 from reference.keysine_head import head_of, read_head
+from reference.keysine_head_writer import write_payload
+from strategies import motion_of
 
 CLIPS = hard_clips()
 LAYERED = Keysine(max_error=5e-3, effort="fast", layers=3, group_seconds=1.0)
@@ -54,6 +60,135 @@ def test_a_file_cut_after_any_layer_plays_within_the_errors_it_states(seconds):
         error = measure_error(clip, part)
         assert error.max <= layer.max_error * (1 + 1e-9) <= 1.1 * error.max
         assert error.joint_mean <= layer.mean_error * (1 + 1e-9) <= 1.1 * error.joint_mean
+
+
+def exceeded(clip, data, *, cuts=25):
+    """Return each cut of a file whose errors exceed those of its last complete layer."""
+    with mocpack.open(data) as motion:
+        layers = motion.layers
+    assert len(layers) > 1
+    places = np.linspace(layers[0].end, len(data) - 1, cuts).astype(int).tolist()
+    found = []
+    for at in [*(layer.end for layer in layers[:-1]), *places]:
+        error = measure_error(clip, mocpack.decode(data[:at], partial=True))
+        last = max(number for number, layer in enumerate(layers) if layer.end <= at)
+        stated = layers[last].max_error, layers[last].mean_error
+        if error.max > stated[0] * (1 + 1e-9) or error.joint_mean > stated[1] * (1 + 1e-9):
+            found.append((at, stated, error.max, error.joint_mean))
+    return found
+
+
+def test_layers_of_markers_state_mean_errors_without_the_joint_at_the_origin():
+    time = np.arange(200)[:, np.newaxis] / 100
+    a, b = np.sin(time * [3, 2, 1]), 1 + np.cos(time * [4, 5, 2])
+    clip = mocpack.Clip.from_points(np.stack([a, b], axis=1), ["a", "b"])
+    assert not exceeded(clip, mocpack.encode(clip, "keysine:layers=4", max_error="5mm"))
+
+
+def test_the_mean_error_of_a_file_cut_between_layers_can_exceed_that_at_both_ends():
+    clip = motion_of(
+        np.random.default_rng(140), joints=3, frames=60, frame_rate=60.0, manners=("shake", "jump")
+    )
+    codec = Keysine(max_error=5e-3, effort="fast", layers=8, group_seconds=0.1)
+    payload = codec.encode(clip)
+    first, second, *_ = codec.open(payload, clip.header).layout().layers
+
+    def mean_at(end):
+        return measure_error(clip, codec.open(payload[:end], clip.header).partial()).joint_mean
+
+    between = max(mean_at(end) for end in range(first.end, second.end, 2))
+    assert between > 1.03 * max(mean_at(first.end), mean_at(second.end))
+    assert between <= first.mean_error <= 1.1 * between
+
+
+def scaled_chain(*scale, moving=False):
+    """Return a waving chain of 8 joints with a scale at its root."""
+    time, joints = np.arange(120) / 60, np.arange(8)
+    skeleton = Skeleton(
+        tuple(f"joint{j}" for j in joints),
+        (-1, *range(7)),
+        np.tile([0.0, 0.3, 0.0], (8, 1)),
+        scales=np.where(joints[:, np.newaxis] == 0, scale, 1.0),
+    )
+    speeds = np.stack([1 + 0.7 * joints, 2 + 0.3 * joints, 1.5 + 0.2 * joints], axis=1)
+    turns = from_rotvec(
+        0.6 * np.sin(time[:, np.newaxis, np.newaxis] * speeds + joints[:, np.newaxis])
+    )
+    places = np.stack([np.sin(time), time, 0 * time], axis=1)[:, np.newaxis]
+    clip = mocpack.Clip.build(skeleton, turns, places, frame_rate=60, translated_joints=[0])
+    if not moving:
+        return clip
+    scales = np.array(scale) * (1 + 0.5 * np.sin(3 * time))[:, np.newaxis, np.newaxis]
+    return clip.replace(scales=scales, scaled_joints=[0])
+
+
+SCALED = {
+    "uniform": scaled_chain(2.8, 2.8, 2.8),
+    "stretched": scaled_chain(1.0, 2.0, 1.0),
+    "moving": scaled_chain(2.0, 2.5, 2.0, moving=True),
+}
+
+
+@pytest.mark.parametrize("name", SCALED)
+def test_layers_state_errors_with_scales(name):
+    data = mocpack.encode(SCALED[name], "keysine:layers=3,effort=fast", max_error="20mm")
+    assert not exceeded(SCALED[name], data)
+
+
+def test_the_stated_error_of_key_poses_includes_scales():
+    clip = SCALED["uniform"]
+    stated = []
+    for each in (clip, clip.bake_scales()):
+        with mocpack.open(mocpack.encode(each, "keysine:effort=fast", max_error="5mm")) as motion:
+            head = head_of(motion.decoder.payload.read_all(), motion.codec_header)
+        stated.append(head.unit * 2 ** (head.coarse / 8))
+    assert stated[0] == pytest.approx(stated[1], rel=0.2)
+
+
+def test_an_early_layer_states_the_larger_errors_of_later_ones():
+    manners = ("sway", "spin", "jump")
+    clip = motion_of(
+        np.random.default_rng(26), joints=3, frames=90, frame_rate=60.0, manners=manners
+    )
+    codec = Keysine(max_error=5e-3, effort="fast", layers=16, group_seconds=0.05)
+    data = mocpack.encode(clip, codec)
+    with mocpack.open(data) as motion:
+        ends = [layer.end for layer in motion.layers[:-1]]
+    errors = [measure_error(clip, mocpack.decode(data[:end], partial=True)).max for end in ends]
+    assert errors != sorted(errors, reverse=True)
+    assert not exceeded(clip, data, cuts=200)
+
+
+def encode_as_0_1_0(clip, codec, monkeypatch):
+    """Return a file that states the errors of layers without scales."""
+    measured = Keysine.encode_verified
+    with monkeypatch.context() as old:
+        old.setattr(Keysine, "encode_verified", lambda self, clip, measure: measured(self, clip))
+        return attempt(clip, codec).data
+
+
+def test_an_old_file_with_scales_states_no_errors_that_its_measured_ones_contradict(monkeypatch):
+    codec = Keysine(max_error=5e-3, effort="fast", layers=3)
+    for clip in SCALED.values():
+        data = encode_as_0_1_0(clip, codec, monkeypatch)
+        with mocpack.open(data) as motion:
+            layers, measured = motion.layers, motion.errors
+        assert [layer.max_error for layer in layers] == [None, None, measured.max]
+        assert [layer.mean_error for layer in layers] == [None, None, measured.mean]
+
+
+def test_the_errors_of_an_old_file_hold_up_to_its_end():
+    """Version 0.1.0 wrote layers with larger errors than the layers before."""
+    clip = walk(4.0)
+    payload = LAYERED.encode(clip)
+    head = head_of(payload, clip.header)
+    starts = [head.size, *(head.size + end for end in accumulate(head.sizes))]
+    parts = [payload[start:end] for start, end in pairwise(starts)]
+    (_, mean), larger, last = head.errors
+    old = replace(head, errors=((larger[0] - 40, mean), larger, last))
+    layers = layers_of(write_payload(old, clip.header, parts), clip.header)
+    assert layers[0].max_error == layers[1].max_error > layers[2].max_error
+    assert layers[0].mean_error > layers[1].mean_error
 
 
 def test_layers_end_near_even_parts_of_the_file():

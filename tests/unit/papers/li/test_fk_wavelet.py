@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mocpack import decode, encode, rotations
+from mocpack import open as open_file
 from mocpack.bench.datasets import load_clip
 from mocpack.clip import measure_error
 from mocpack.coding.fields import FieldReader, FieldWriter
@@ -154,6 +155,20 @@ def test_values_with_missing_bits_decode_to_the_middle_of_their_interval():
         for value in set(known.tolist()):
             found = middle(np.array([value]), shift)[0]
             assert found == pytest.approx(exact[known == value].mean())
+
+
+def test_layers_state_errors_with_scales():
+    clip = walk(1.0)
+    scales = np.ones((len(clip.skeleton), 3))
+    scales[0] = 1.0, 2.0, 1.0
+    clip = clip.replace(skeleton=replace(clip.skeleton, scales=scales))
+    data = encode(clip, FkWavelet())
+    with open_file(data) as motion:
+        layers = motion.layers
+    assert len(layers) > 2
+    for layer in layers:
+        error = measure_error(clip, decode(data[: layer.end], partial=True)).max
+        assert error <= layer.max_error * (1 + 1e-6)
 
 
 @pytest.mark.parametrize("shift", [0, 1, 5])

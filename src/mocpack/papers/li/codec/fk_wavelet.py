@@ -16,7 +16,18 @@ import numpy.typing as npt
 from mocpack import rotations
 from mocpack.arrays import F64, I64, U8, Mask
 from mocpack.clip import Clip, ClipHeader, measure_error
-from mocpack.codec import Codec, Decoder, Layer, Payload, PayloadLayout, Quality, as_payload
+from mocpack.codec import (
+    Codec,
+    Decoder,
+    Encoded,
+    Layer,
+    Measure,
+    Payload,
+    PayloadLayout,
+    Quality,
+    as_payload,
+    verify_own_payload,
+)
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.planes import encode_plane
 from mocpack.errors import CorruptionError, InvalidClipError, UsageError
@@ -129,6 +140,16 @@ class FkWavelet(Codec):
         self.check_range("first_layer", 0.02, 1)
 
     def encode(self, clip: Clip) -> bytes:
+        return self._encode(clip, lambda decoded: measure_error(clip, decoded).max)
+
+    def encode_verified(self, clip: Clip, measure: Measure | None = None) -> Encoded:
+        if measure is None:
+            return super().encode_verified(clip)
+        with verify_own_payload(self):
+            payload = self._encode(clip, lambda decoded: float(measure(decoded)[0].max()))
+            return Encoded(payload, self.decode(payload, clip.header))
+
+    def _encode(self, clip: Clip, largest_error: Callable[[Clip], float]) -> bytes:
         rig = _rig_of(clip)
         ranged = ranged_joints(self.ranges, clip.skeleton)
         rig = replace(rig, ranges=joint_ranges(clip.rotations[:, ranged]))
@@ -153,7 +174,7 @@ class FkWavelet(Codec):
                 ends = write_layers(body, rest, classes, order, shift, lead)
             else:
                 write_layers(body, rest, classes, order, 0, _lead(rig)[columns])
-        errors = self._layer_errors(clip, rig, (first, coefficients, region), shift)
+        errors = self._layer_errors(clip, rig, (first, coefficients, region), shift, largest_error)
         return _with_layers(shift, errors, ends, body.bytes())
 
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
@@ -205,7 +226,12 @@ class FkWavelet(Codec):
         return segment_order(header.frame_count, levels, header.frame_time)
 
     def _layer_errors(
-        self, clip: Clip, rig: _Rig, quantized: tuple[I64, I64, Mask], shift: int
+        self,
+        clip: Clip,
+        rig: _Rig,
+        quantized: tuple[I64, I64, Mask],
+        shift: int,
+        largest_error: Callable[[Clip], float],
     ) -> list[float]:
         """Return the largest error in meters after each layer but the last."""
         first, coefficients, region = quantized
@@ -221,7 +247,7 @@ class FkWavelet(Codec):
             # twist that moves no joint comes last, also in a region
             known[:, np.setdiff1d(np.arange(rig.signal_count), columns)] = 0.0
             coarse_clip = self._clip(clip.header, rig, first, known * scale)
-            errors.append(measure_error(clip, coarse_clip).max)
+            errors.append(largest_error(coarse_clip))
         return errors
 
     def _clip(self, header: ClipHeader, rig: _Rig, first: I64, bands: F64) -> Clip:
