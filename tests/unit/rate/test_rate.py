@@ -70,6 +70,11 @@ def test_size_is_kept_and_nearly_used_up():
     assert 2400 < len(data) <= 3000
 
 
+def test_size_is_nearly_used_up_at_the_rate_of_a_high_speed_camera():
+    data = mocpack.encode(walk(0.5, frame_rate=4000), effort="fast", size="3kB")
+    assert 2700 < len(data) <= 3000
+
+
 def test_ratio_counts_the_whole_file_against_float32_of_moving_channels():
     data = mocpack.encode(CLIP, Rounding(), ratio=4)
     assert rate.raw_size(CLIP) == 4 * CLIP.frame_count * rate.moving_channels(CLIP)

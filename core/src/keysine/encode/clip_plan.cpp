@@ -134,7 +134,7 @@ double ClipPlan::fine() const
 int32_t Groups::splits_for(double block_seconds) const
 {
 	const double wanted = std::nearbyint(std::log2(std::max(seconds / block_seconds, 1.0)));
-	return int32_t(std::min(std::max(wanted, 0.0), double(splits)));
+	return int32_t(std::min(std::max(wanted, double(least_splits)), double(splits)));
 }
 
 // If the motion jumps after its first frame, as from an added T-pose, that frame becomes a group by itself. A
@@ -157,7 +157,7 @@ bool cut_motion(EncodeTask* task, const Motion& motion, size_t max_frames, Group
 	const size_t count = (intervals + longest - 1) / longest;
 	const double length = streamed ? double(longest) : double(intervals) / double(count);
 	const double shortest = std::max(c.min_block_seconds * rate, c.min_block_frames);
-	const double needed = std::ceil(std::log2(length / MOCPACK_KEYSINE_MAX_BLOCK_FRAMES));
+	const double needed = std::max(std::ceil(std::log2(length / MOCPACK_KEYSINE_MAX_BLOCK_FRAMES)), 0.0);
 	const double splits =
 		std::max(std::floor(std::log2(std::max(length / shortest, 1.0) * (1 + 1e-9))), needed);
 	const double tempo = std::nearbyint(usual_tempo * 0.5 * rate / length);
@@ -166,7 +166,8 @@ bool cut_motion(EncodeTask* task, const Motion& motion, size_t max_frames, Group
 			   int32_t(std::min(splits, double(MOCPACK_KEYSINE_MAX_SPLITS))),
 			   leaps,
 			   length / rate,
-			   group_frames};
+			   group_frames,
+			   int32_t(needed)};
 	return true;
 }
 

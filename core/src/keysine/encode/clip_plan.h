@@ -11,14 +11,16 @@ namespace keysine
 // How a clip is cut into groups of blocks.
 struct Groups
 {
-	size_t count;			// 0 for a clip of one frame
-	int32_t tempo;			// 64 · 0.5 s / length of a group
-	int32_t splits;			// a group has at most 2^splits blocks
-	bool first_frame_alone; // the first frame is a group by itself
-	double seconds;			// length of a group
-	size_t group_frames;	// of a streamed payload; 0: groups divide the clip evenly
+	size_t count;			  // 0 for a clip of one frame
+	int32_t tempo;			  // 64 · 0.5 s / length of a group
+	int32_t splits;			  // a group has at most 2^splits blocks
+	bool first_frame_alone;	  // the first frame is a group by itself
+	double seconds;			  // length of a group
+	size_t group_frames;	  // of a streamed payload; 0: groups divide the clip evenly
+	int32_t least_splits = 0; // a group has at least 2^least_splits blocks, so that none is too long
 
-	// Returns the number of halvings of a group after which its blocks are closest to this length.
+	// Returns the number of halvings of a group after which its blocks are closest to this length, of those
+	// that are allowed.
 	int32_t splits_for(double block_seconds) const;
 };
 

@@ -49,6 +49,8 @@ class GroupCoder
 		while (most_ > least_ && size_t(e_.constants.min_block_frames) << most_ > length_of_group_)
 			--most_;
 		best_cost_ = 1e300, best_size_ = 0;
+		if (most_ < least_) // too few keys are valid for blocks that are short enough
+			return 0;
 		span_count_ = find_spans(plan_, spans_, branches_);
 		block_.set_spans(spans_, span_count_);
 		const mocpack_KeysineSettings& s = e_.job.settings;

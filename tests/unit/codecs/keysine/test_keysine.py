@@ -199,6 +199,19 @@ def test_ten_minutes_at_rest_are_packed(joints, effort):
     assert measure_error(clip, back).max <= 1e-3
 
 
+@pytest.mark.parametrize("frame_rate", [600.0, 1000.0, 10_000.0])
+@pytest.mark.parametrize(
+    "target", [{"max_error": 0.02}, {"mean_error": 5e-3}, {"step": 0.05}, {"streamed": True}], ids=str
+)
+def test_motion_of_a_high_speed_camera_is_cut_into_blocks_that_decoders_read(frame_rate, target):
+    clip = walk(1500 / frame_rate, frame_rate=frame_rate)
+    codec = Keysine(effort="fast", **{"max_error": 0.02, **target})
+    payload = codec.encode(clip)  # a block has at most 512 frames
+    plain = reference.decode(payload, clip.header)
+    assert measure_error(clip, plain).max <= 0.02 or "max_error" not in target
+    assert len(payload) < clip.frame_count
+
+
 def test_both_decoders_read_many_groups_of_one_size():
     clip = at_rest(2, 4000, frame_rate=10)
     codec = Keysine(max_error=1e-3, effort="fast", group_seconds=0.2, block_seconds=0.2)
