@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack, overload
 
@@ -24,6 +26,7 @@ from mocpack.container import (
 from mocpack.errors import (
     BoundError,
     FormatError,
+    LosslessWarning,
     MemoryLimitError,
     SceneError,
     UnsupportedClipError,
@@ -253,8 +256,9 @@ def encode(
     clip : Clip or VertexClip
     codec : Codec or str
         A codec, or its spec such as ``"raw"`` or ``"keysine:effort=best"``. By default ``"auto"``:
-        ``keysine``, or ``lossless`` for vertices and for the rare clip whose bound ``keysine``
-        cannot keep. ``latent-spline`` makes vertices smaller, with an error.
+        ``keysine``, or ``lossless`` for vertices and, with a `LosslessWarning`, for the rare clip
+        whose bound ``keysine`` cannot keep. ``latent-spline`` makes vertices smaller, with an
+        error.
     max_error : str or Length, optional
         Maximum error of any joint, bone end or skin point in any frame: text with a unit ("1mm"),
         or `mocpack.mm(1)`.
@@ -282,7 +286,7 @@ def encode(
     BoundError
         If the codec cannot meet the target.
     """
-    return encode_measured(
+    made = encode_measured(
         clip,
         codec,
         max_error=max_error,
@@ -293,7 +297,10 @@ def encode(
         effort=effort,
         max_angle=max_angle,
         joint_errors=joint_errors,
-    ).data
+    )
+    if made.lossless_reason is not None:
+        warnings.warn(f"stored without loss: {made.lossless_reason}", LosslessWarning, stacklevel=2)
+    return made.data
 
 
 class TargetOptions(TypedDict, total=False):
@@ -323,7 +330,7 @@ def encode_measured(
     effort: str | None = None,
     **target_options: Unpack[TargetOptions],
 ) -> rate.Attempt:
-    """Encode as `encode` does; return the file with its measured errors and its codec."""
+    """Encode as `encode` does, without its warning; return the file with what was measured."""
     may_choose = codec == AUTO_CODEC
     codec = parse_codec(codec) if isinstance(codec, str) else codec
     if not isinstance(codec, Codec):
@@ -351,8 +358,10 @@ def encode_measured(
             raise BoundError(f"{error}; codec latent-spline makes vertices smaller") from error
         if not may_choose or target.size or target.ratio:
             raise
+        reason = str(error)
     bounds = rate.effective_bounds(codec, target)
-    return rate.encode_to_target(clip, parse_codec(EXACT_CODEC), bounds)
+    exact = rate.encode_to_target(clip, parse_codec(EXACT_CODEC), bounds)
+    return replace(exact, lossless_reason=reason)
 
 
 def parse_target(**target_options: Unpack[TargetOptions]) -> rate.Target:

@@ -93,6 +93,10 @@ class FormatWarning(UserWarning):
     """A file cannot state a value, so a reader assumes it, or a writer drops it."""
 
 
+class LosslessWarning(UserWarning):
+    """The automatic choice stored a clip without loss, because no other codec keeps its bound."""
+
+
 @contextmanager
 def name_errors(name: object, *kinds: type[MocpackError]) -> Iterator[None]:
     """Start the messages of errors in this block with `name`.

@@ -58,6 +58,23 @@ def test_a_folder_says_it_once_with_the_number_of_files(folder):
     assert sorted(notes.values()) == [1, 1, 1]  # the unit of the BVH is a guess
 
 
+def test_commands_say_that_a_clip_is_stored_without_loss(folder):
+    words = ("walk.bvh", "--max-error", "0.0001um", "--effort", "fast")
+    for command in (
+        ("compress", *words),
+        ("compress", *words, "-o", "folder/", "-j", "2"),
+        ("scene", *words, "-o", "scene.mocp"),
+        ("corpus", "pack", *words, "-o", "at-once.mocps"),
+        ("corpus", "pack", *words, "-o", "parts.mocps", "--resume"),
+        ("info", "parts.mocps"),
+    ):
+        done = run(*command, folder=folder)
+        assert done.returncode == 0, done.stderr
+        assert (done.stdout + done.stderr).count("0.1 nm") == 1, command
+    usual = run("compress", "walk.bvh", "-f", folder=folder)
+    assert "without loss" not in usual.stdout + usual.stderr
+
+
 def test_a_catalog_marks_clips_with_stand_in_bones(folder):
     pytest.importorskip("pyarrow")
     done = run("corpus", "pack", ".", "-o", "all.mocps", "--max-error", "5mm", folder=folder)

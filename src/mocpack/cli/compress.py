@@ -117,7 +117,8 @@ def _compress(
         "hinges_found": clip.metadata.get("hinges_found", {}),
         "full_turns_dropped": clip.metadata.get("full_turns_dropped", []),
         "unit_guessed": clip.metadata.get("unit_guessed"),
-        "notes": describe_assumptions(clip.metadata) + [PACKED_NOTE] * is_packed(contents),
+        "notes": describe_assumptions({**clip.metadata, "lossless_reason": made.lossless_reason})
+        + [PACKED_NOTE] * is_packed(contents),
         "warning": _warn_unit(clip, unit) or _warn_large_bound(clip, errors.declared),
         "moving_channels": rate.moving_channels(clip),
         "bytes": len(data),

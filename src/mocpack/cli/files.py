@@ -16,14 +16,7 @@ from mocpack.cli.terminal import stderr as stderr
 from mocpack.cli.terminal import stdout as stdout
 from mocpack.clip import AnyClip
 from mocpack.container import DEFAULT_LIMIT, is_packed
-from mocpack.errors import (
-    BoundError,
-    FormatError,
-    FormatWarning,
-    HingeWarning,
-    MocpackError,
-    UsageError,
-)
+from mocpack.errors import BoundError, FormatError, MocpackError, UsageError
 from mocpack.io import (
     dialect_extensions,
     files_to_write,
@@ -218,10 +211,9 @@ def write_clip(clip: AnyClip, path: str, suffix: str, *, source: str, **options:
 
 @contextmanager
 def print_warnings(source: str) -> Iterator[None]:
-    """Print the warnings of this block about formats and hinges, each once."""
+    """Print the warnings of a block as notes that name their file, each once."""
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", HingeWarning)
-        warnings.simplefilter("always", FormatWarning)
+        warnings.simplefilter("always", UserWarning)
         yield
     for message in dict.fromkeys(str(one.message) for one in caught):
         print_note(f"{source}: {message}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -15,7 +16,7 @@ from mocpack.corpora import catalog, pack_record, parts, storage
 from mocpack.corpora.engines import Engine
 from mocpack.corpora.packing import RejectedFile
 from mocpack.corpora.planning import PackPlan, Part
-from mocpack.errors import UsageError
+from mocpack.errors import LosslessWarning, UsageError
 from mocpack.io.atomic import remove_temporaries
 
 
@@ -126,7 +127,8 @@ def make_archive(
         catalog.check_labels(clip_names, ending["meta"], ending["name_pattern"])  # before the work
         if engine is not None:
             pack_parts(plan.parts, storage.absolute(folder), engine)
-        with name_command_to_continue(plan.parts, folder):
+        quiet = warnings.catch_warnings(action="ignore", category=LosslessWarning)  # report_archive
+        with quiet, name_command_to_continue(plan.parts, folder):
             rejected = parts.join(plan.parts, folder, output, **ending)
         pack_record.write_record(plan.parts, output, ending, rejected)
     storage.remove_folder(folder)

@@ -157,7 +157,8 @@ def _encode_part(
         return _api.extract_clip(part.data, part.motion)
     try:
         clip = files.parse_clip(part.data, part.path, clip=part.motion, **reading)
-        return _api.encode(clip if start is None else _set_start(clip, start), spec, **target)
+        with files.print_warnings(part.path):
+            return _api.encode(clip if start is None else _set_start(clip, start), spec, **target)
     except MocpackError as error:
         text = str(error)
         raise type(error)(text if part.path in text else f"{part.path}: {text}") from error

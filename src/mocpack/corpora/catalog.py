@@ -38,8 +38,16 @@ COLUMN_TYPES = {
     "source": "string",
     "source_sha256": "string",
 }
-# what readers assumed, from the metadata; only in catalogs of clips that have it
-NOTE_COLUMNS = ("bones", "unit_guessed", "frame_rate_assumed", "up_guessed", "up_doubtful")
+LOSSLESS_COLUMN = "lossless_reason"  # why the automatic choice stored a clip without loss
+# what readers and the encoder assumed; only in catalogs of clips that have it
+NOTE_COLUMNS = (
+    "bones",
+    "unit_guessed",
+    "frame_rate_assumed",
+    "up_guessed",
+    "up_doubtful",
+    LOSSLESS_COLUMN,
+)
 
 # as pyarrow.types names them
 JSON_TYPES = ("string", "large_string", "integer", "floating", "boolean", "null")

@@ -258,14 +258,18 @@ def _pack_motion(
 ) -> tuple[StoredClip, Row]:
     named = name if inside is None else f"{name}/{inside}"
     made = _reuse_packed_file(data, path, inside, packing)
+    reason = None
     if made is None:
         reading = {**packing.reading, **({} if inside is None else {"clip": inside})}
         clip = _read_clip(data, path, reading)
         if packing.frames != ALL_FRAMES:
             clip = clip[parse_frame_range(packing.frames)]
-        made = _api.encode(clip, packing.codec, **packing.target)
+        attempt = _api.encode_measured(clip, packing.codec, **packing.target)
+        made, reason = attempt.data, attempt.lossless_reason
     kept = to_stored_clip(named, made, front_size(made))
     row = catalog.describe_clip(named, made)
+    if reason is not None:
+        row[catalog.LOSSLESS_COLUMN] = reason
     # relative to the input folder, so that the same files give the same bytes on any machine
     source = f"{name}{Path(path).suffix}"
     return kept, row | {"source": source, "source_sha256": hashlib.sha256(data).hexdigest()}

@@ -16,7 +16,8 @@ from mocpack.corpora import catalog, storage
 from mocpack.corpora.catalog import Row
 from mocpack.corpora.reading import MAX_WHOLE_CLIP_BYTES, open_corpus
 from mocpack.corpora.sole_writer import sole_writer
-from mocpack.errors import UsageError
+from mocpack.errors import LosslessWarning, UsageError
+from mocpack.io.choice import list_names
 from mocpack.motion import Motion
 
 SUFFIX = ".mocps"
@@ -127,7 +128,19 @@ class CorpusWriter:
         self._finished.append((self._name, self._writer.size, self._writer.index()))
         self._writer = None
 
+    def _warn_lossless(self) -> None:
+        """Warn about clips that the automatic choice stored without loss."""
+        names = [row[catalog.CLIP_COLUMN] for row in self._rows if catalog.LOSSLESS_COLUMN in row]
+        if names:
+            warnings.warn(
+                f"{self._path}: {len(names)} of {len(self._rows)} clips are stored without loss "
+                f"(column {catalog.LOSSLESS_COLUMN} of the catalog says why): {list_names(names)}",
+                LosslessWarning,
+                stacklevel=2,
+            )
+
     def _finish(self) -> None:
+        self._warn_lossless()
         if self._writer is not None:
             self._finish_shard()
         table = catalog.table_to_bytes(self._build_catalog())

@@ -23,10 +23,12 @@ STAND_IN_NOTE = (
 
 
 def describe_assumptions(metadata: Mapping[str, Any]) -> list[str]:
-    """Return a sentence for each assumption that affects positions, times or errors."""
+    """Return a sentence for each assumption that affects positions, times, errors or the codec."""
     notes = [STAND_IN_NOTE] if metadata.get("bones") == STAND_IN_BONES else []
     if isinstance(unit := metadata.get("unit_guessed"), str):
         notes.append(f"guessed length unit: {unit}; use --unit to set it")
+    if isinstance(reason := metadata.get("lossless_reason"), str):
+        notes.append(f"stored without loss: {reason}")
     error = metadata.get("fit_error_mm")
     if isinstance(error, int | float) and error > MIN_FIT_ERROR_MM:
         notes.append(

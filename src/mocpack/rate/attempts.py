@@ -37,12 +37,15 @@ class Attempt:
         The codec with the parameters of this file.
     payload_size : int
         Bytes of the codec's payload.
+    lossless_reason : str or None
+        Why the automatic choice stored the clip without loss; None if it did not.
     """
 
     data: bytes
     errors: Errors
     codec: Codec
     payload_size: int
+    lossless_reason: str | None = None
 
 
 @dataclass(frozen=True)

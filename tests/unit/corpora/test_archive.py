@@ -40,6 +40,7 @@ from mocpack.corpora.packing import PackOptions
 from mocpack.errors import (
     CorruptionError,
     FormatError,
+    LosslessWarning,
     MocpackError,
     SceneError,
     TruncatedError,
@@ -707,3 +708,16 @@ with open_corpus({str(archive)!r}) as found:
     assert len(os.listdir("/proc/self/task")) == before
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("workers", [None, 1])
+def test_pack_warns_of_clips_that_are_stored_without_loss(takes, tmp_path, workers):
+    tight = PackOptions(target={"max_error": "0.0001um", "effort": "fast"})
+    path = tmp_path / "tight.mocps"
+    pack({"loose": takes["b"]}, path, FAST)
+    with pytest.warns(LosslessWarning, match=naming("1 tight lossless_reason")):
+        append({"tight": takes["b"]}, path, replace(tight, frames="0:8"), workers=workers)
+    with open_corpus(path) as found:
+        loose, reason = found.table["lossless_reason"].to_pylist()
+    assert loose is None
+    assert names(reason, "0.1 nm")

@@ -16,6 +16,7 @@ from mocpack.errors import (
     BoundError,
     CorruptionError,
     FormatError,
+    LosslessWarning,
     UnsupportedClipError,
     UsageError,
 )
@@ -119,6 +120,17 @@ def test_auto_uses_lossless_if_keysine_cannot_keep_the_bound():
         mocpack.encode(clip, "keysine", max_error="0.0001um", effort="fast")
 
 
+def test_auto_warns_that_it_uses_lossless(tmp_path):
+    clip, target = bending_chain(4, 8, 3000.0, size=2.0), {"max_error": "0.0001um"}
+    for work in (
+        lambda: mocpack.encode(clip, effort="fast", **target),
+        lambda: mocpack.write(clip, tmp_path / "far.mocp", effort="fast", **target),
+        lambda: mocpack.write_scene({"far": clip}, tmp_path / "scene.mocp", **target),
+    ):
+        with pytest.warns(LosslessWarning, match=naming("0.1 nm")):
+            work()
+
+
 def test_the_choice_of_a_codec_takes_no_parameters():
     with pytest.raises(UsageError, match=naming("auto auto:layers=3")):
         mocpack.encode(still(3), "auto:layers=3")
@@ -142,7 +154,8 @@ def test_a_search_passes_over_settings_that_a_codec_cannot_encode():
     assert made.codec.step == pytest.approx(0.01, rel=0.1)
 
 
-def test_a_bound_of_nanometers_is_kept_without_a_warning():
+def test_a_bound_of_nanometers_is_kept_with_no_warning_but_that_of_lossless():
     clip = hard_clips()["joints with fewer axes"]
-    data = mocpack.encode(clip, max_error="0.01um", effort="fast")
+    with pytest.warns(LosslessWarning):
+        data = mocpack.encode(clip, max_error="0.01um", effort="fast")
     assert measure_error(clip, mocpack.decode(data)).max <= 1e-8

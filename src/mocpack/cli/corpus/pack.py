@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
@@ -19,7 +20,7 @@ from mocpack.corpora.engines import make_engine
 from mocpack.corpora.packing import ALL_FRAMES, PackOptions, RejectedFile, append, pack
 from mocpack.corpora.parts import make_counter
 from mocpack.corpora.sole_writer import sole_writer
-from mocpack.errors import UsageError
+from mocpack.errors import LosslessWarning, UsageError
 
 
 def run(
@@ -85,9 +86,15 @@ def _pack_at_once(
             [1] * len(found.files),
             lambda done, count: bar.update(task, completed=done, total=count),
         )
-        return work(
-            found.files, output, found.packing, workers=workers, on_progress=on_progress, **ending
-        )
+        with warnings.catch_warnings(action="ignore", category=LosslessWarning):  # report_archive
+            return work(
+                found.files,
+                output,
+                found.packing,
+                workers=workers,
+                on_progress=on_progress,
+                **ending,
+            )
 
 
 @contextmanager

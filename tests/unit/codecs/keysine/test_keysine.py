@@ -201,7 +201,9 @@ def test_ten_minutes_at_rest_are_packed(joints, effort):
 
 @pytest.mark.parametrize("frame_rate", [600.0, 1000.0, 10_000.0])
 @pytest.mark.parametrize(
-    "target", [{"max_error": 0.02}, {"mean_error": 5e-3}, {"step": 0.05}, {"streamed": True}], ids=str
+    "target",
+    [{"max_error": 0.02}, {"mean_error": 5e-3}, {"step": 0.05}, {"streamed": True}],
+    ids=str,
 )
 def test_motion_of_a_high_speed_camera_is_cut_into_blocks_that_decoders_read(frame_rate, target):
     clip = walk(1500 / frame_rate, frame_rate=frame_rate)
