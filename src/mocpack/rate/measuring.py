@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,11 @@ from mocpack.clip import AnyClip, Clip, VertexClip, measure_error
 from mocpack.codec_clip import drop_take_data
 from mocpack.container import Errors, JointErrors
 from mocpack.dofs import moving_dofs, to_dofs
+from mocpack.errors import UnsupportedClipError
 from mocpack.kinematics import MotionError
 from mocpack.rate.joint_bounds import JointBounds
 from mocpack.rate.target import NO_BOUNDS, Bounds
+from mocpack.skeleton import DEFAULT_ROOT
 from mocpack.take_data import WIDTHS
 
 WINDOW_FRAMES = 4096  # measured at once
@@ -158,9 +161,18 @@ def moving_channels(clip: AnyClip) -> int:
     scales = clip.take_data.scales
     scaled = 0 if scales is None else int((np.ptp(scales, axis=0) > 0).sum())
     if clip.channels is not None:
-        moving = moving_dofs(clip.channels)
-    else:
-        # windows overlap by a frame, to detect motion between them
-        windows = _windows(drop_take_data(clip), overlap=1)
-        moving = np.any([moving_dofs(to_dofs(window)) for window in windows], axis=0)
-    return max(1, int(moving.sum()) + scaled)
+        return max(1, int(moving_dofs(clip.channels).sum()) + scaled)
+    single = drop_take_data(clip)
+    try:
+        return max(1, _count_moving_dofs(single) + scaled)
+    except UnsupportedClipError:  # the channels of the skeleton cannot express the motion
+        channels = (DEFAULT_ROOT,) * len(single.skeleton)
+        header = replace(single.header, skeleton=replace(single.skeleton, channels=channels))
+        full = Clip(header, single.rotations, single.translations)
+        return max(1, _count_moving_dofs(full) + scaled)
+
+
+def _count_moving_dofs(clip: Clip) -> int:
+    # windows overlap by a frame, to detect motion between them
+    moving = [moving_dofs(to_dofs(window)) for window in _windows(clip, overlap=1)]
+    return int(np.any(moving, axis=0).sum())

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -142,6 +142,22 @@ def test_two_targets_are_refused():
 def test_unknown_effort_is_refused():
     with pytest.raises(UsageError, match=naming("effort fast default best 'more'")):
         mocpack.encode(CLIP, "raw", effort="more")
+
+
+def test_a_ratio_is_reached_where_channels_cannot_express_the_motion(monkeypatch):
+    walking = walk(1.0)
+    moved = (0, 3)  # the root, and a joint without position channels
+    places = np.repeat(walking.translations, 2, axis=1)
+    places[:, 1] = walking.skeleton.offsets[3] + [[0.01, 0, 0]] * np.sin(np.arange(60))[:, None]
+    clip = Clip.build(
+        walking.skeleton, walking.rotations, places, frame_rate=60, translated_joints=moved
+    )
+    assert rate.moving_channels(clip) == rate.moving_channels(walking) + 1
+    assert len(mocpack.encode(clip, ratio=10)) <= rate.raw_size(clip) / 10
+    turned = replace(walking.skeleton, channels=(("Xposition",), *walking.skeleton.channels[1:]))
+    clip = Clip.build(turned, walking.rotations, walking.translations, frame_rate=60)
+    monkeypatch.setattr(measuring, "WINDOW_FRAMES", 7)
+    assert rate.moving_channels(clip) == rate.moving_channels(walking)
 
 
 def test_a_still_clip_has_a_ratio_too():
