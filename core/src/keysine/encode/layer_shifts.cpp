@@ -21,15 +21,16 @@ const double FIRST_PRICE = 0.1;		// of bits, relative to the error of all points
 const double PRICE_RATIO = 0.8;		// of a price of bits to the next higher one
 const int MAX_PRICES = 100;
 
-// Returns the sum of errors of n points after their displacements (4, n) have changed by `to` instead of
-// `from`.
-double sum_of_errors(const float* now, const float* from, const float* to, size_t n)
+// Returns the sum of errors of n points after their displacements have changed by `to` (4, n) instead of
+// `from`. now: 4 rows, `stride` apart.
+double sum_of_errors(const float* now, size_t stride, const float* from, const float* to, size_t n)
 {
 	auto error_of = [&](size_t p)
 	{
 		const size_t y = n + p, z = 2 * n + p, shell = 3 * n + p;
-		const float dx = now[p] + (to[p] - from[p]), dy = now[y] + (to[y] - from[y]),
-					dz = now[z] + (to[z] - from[z]), square = now[shell] + (to[shell] - from[shell]);
+		const float dx = now[p] + (to[p] - from[p]), dy = now[stride + p] + (to[y] - from[y]),
+					dz = now[2 * stride + p] + (to[z] - from[z]),
+					square = now[3 * stride + p] + (to[shell] - from[shell]);
 		return std::sqrt(dx * dx + dy * dy + dz * dz + std::max(square, 0.0f));
 	};
 	float sums[LANES] = {};
@@ -209,22 +210,35 @@ bool ShiftSearch::measure_distortions()
 	stride_ = (frames + most - 1) / most; // at least one frame
 	points_ = (frames + stride_ - 1) / stride_ * joints;
 	Buffer<uint8_t> shifts;
+	Buffer<float> all; // (shifts, 4, points) changes by the shifts of a track
 	if (!task_.take(&shifts, 2 * tracks_) || !task_.take(&least_, 4 * points_) ||
-		!task_.take(&now_, 4 * points_) || !task_.take(&changes_, 2 * tracks_ * SHIFTS * 4 * points_) ||
+		!task_.take(&now_, 4 * points_) || !task_.take(&all, SHIFTS * 4 * points_) ||
+		!task_.take(&reaches_, 2 * tracks_) ||
+		!task_.take_room(&changes_, 2 * tracks_ * SHIFTS * 4 * points_) ||
 		!displacements(shifts.data(), least_.data()))
 		return false;
+	float* end = changes_.data();
 	for (size_t i = 0; i < 2 * tracks_; ++i)
 	{
+		size_t first = points_, last = 0;
 		for (size_t shift = 1; shift < SHIFTS; ++shift)
 		{
-			float* own = change_of(i, shift);
+			float* own = all.data() + shift * 4 * points_;
 			shifts[i] = uint8_t(shift);
 			if (!displacements(shifts.data(), own))
 				return false;
 			for (size_t p = 0; p < 4 * points_; ++p)
+			{
 				own[p] -= least_[p];
+				if (own[p] != 0)
+					first = std::min(first, p % points_), last = std::max(last, p % points_);
+			}
 		}
 		shifts[i] = 0;
+		const size_t count = first > last ? 0 : last - first + 1;
+		reaches_[i] = {count ? first : 0, count, end};
+		for (size_t row = 0; row < SHIFTS * 4; ++row)
+			end = std::copy_n(all.data() + row * points_ + reaches_[i].first, count, end);
 	}
 	return true;
 }
@@ -236,29 +250,40 @@ bool ShiftSearch::displacements(const uint8_t* shifts, float* rows)
 	const mocpack_Skeleton& s = task_.skeleton;
 	DecodedMotion motion;
 	Buffer<uint8_t> scratch;
+	Buffer<float> by_frame;
 	if (!own_.decode(&task_, sample_first_, sample_count_, 1, shifts, &motion) ||
-		!task_.take(&scratch, mocpack_clip_errors_scratch_size(s.joint_count)))
+		!task_.take(&scratch, mocpack_clip_errors_scratch_size(s.joint_count)) ||
+		!task_.take_room(&by_frame, 4 * points_))
 		return false;
 	mocpack_displacements(&s, task_.motion.rotations + 4 * s.joint_count * motion.first,
 						  task_.motion.translations + 3 * s.translated_count * motion.first,
 						  motion.rotations.data(), motion.translations.data(), motion.frames, stride_, SHELL,
-						  scratch.data(), rows);
-	const float weight = float(task_.constants.layer_shell_weight);
-	for (size_t p = 3 * points_; p < 4 * points_; ++p)
-		rows[p] *= weight;
+						  scratch.data(), by_frame.data());
+	// by joint, so that the points of a joint and its descendants are next to one another
+	const size_t joints = s.joint_count, frames = points_ / joints;
+	for (size_t row = 0; row < 4; ++row)
+	{
+		const float weight = row == 3 ? float(task_.constants.layer_shell_weight) : 1.0f;
+		for (size_t p = 0; p < points_; ++p)
+			rows[row * points_ + p] = weight * by_frame[row * points_ + p % frames * joints + p / frames];
+	}
 	return true;
 }
 
 double ShiftSearch::error_with(size_t i, size_t from, size_t to)
 {
-	return sum_of_errors(now_.data(), change_of(i, from), change_of(i, to), points_);
+	const Reach& reach = reaches_[i];
+	return sum_of_errors(now_.data() + reach.first, points_, change_of(i, from), change_of(i, to),
+						 reach.count);
 }
 
 void ShiftSearch::set_shift(size_t i, size_t to, uint8_t* shifts)
 {
+	const Reach& reach = reaches_[i];
 	const float *old = change_of(i, shifts[i]), *own = change_of(i, to);
-	for (size_t p = 0; p < 4 * points_; ++p)
-		now_[p] += own[p] - old[p];
+	for (size_t row = 0; row < 4; ++row)
+		for (size_t p = 0; p < reach.count; ++p)
+			now_[row * points_ + reach.first + p] += own[row * reach.count + p] - old[row * reach.count + p];
 	shifts[i] = uint8_t(to);
 }
 
@@ -302,12 +327,13 @@ double ShiftSearch::descend(double price, const uint8_t* before, uint8_t* shifts
 // there is none.
 bool ShiftSearch::refine(double* left, bool first_layer, uint8_t* shifts)
 {
-	const double error = error_with(0, shifts[0], shifts[0]), min_bits = 1e-3;
+	const double min_bits = 1e-3;
 	double most = 0;
 	size_t best = 0, to = 0;
 	for (size_t i = 0; i < 2 * tracks_; ++i)
 	{
-		const double own = cost_of(i, shifts[i], first_layer, shifts), *rates = rates_.data() + i * SHIFTS;
+		const double own = cost_of(i, shifts[i], first_layer, shifts), *rates = rates_.data() + i * SHIFTS,
+					 error = error_with(i, shifts[i], shifts[i]);
 		for (size_t shift = 0; shift < shifts[i]; ++shift)
 		{
 			if (rates[shift] - rates[shifts[i]] > *left)
@@ -329,8 +355,10 @@ bool ShiftSearch::best_shifts(double goal, const uint8_t* before, uint8_t* shift
 {
 	std::fill(shifts, shifts + 2 * tracks_, uint8_t(0));
 	std::copy(least_.data(), least_.data() + least_.size(), now_.data());
-	const double error = std::max(error_with(0, 0, 0), 1e-9); // a price of 0 would not grow
-	double price = FIRST_PRICE * error / std::max(whole_bits(), 1.0), bits = HUGE_VAL;
+	const float* none = now_.data(); // the same change from and to
+	const double error = std::max(sum_of_errors(none, points_, none, none, points_), 1e-9),
+				 bits_of_all = std::max(whole_bits(), 1.0); // a price of 0 would not grow
+	double price = FIRST_PRICE * error / bits_of_all, bits = HUGE_VAL;
 	for (int i = 0; i < MAX_PRICES && bits > goal; ++i, price /= PRICE_RATIO)
 	{
 		bits = descend(price, before, shifts);

@@ -37,16 +37,22 @@ class ShiftSearch
 	{
 		return rates_.data() + (kind * tracks_ + t) * SHIFTS;
 	}
-	float* change_of(size_t i, size_t shift)
+	// The points that shifts of one track displace: those of the joints from its own to its last descendant.
+	struct Reach
 	{
-		return changes_.data() + (i * SHIFTS + shift) * 4 * points_;
+		size_t first, count;
+		const float* changes; // (shifts, 4, count) what a shift of this track alone adds to displacements
+	};
+	const float* change_of(size_t i, size_t shift) const
+	{
+		return reaches_[i].changes + shift * 4 * reaches_[i].count;
 	}
 	void find_sample();
 	bool measure_rates();
 	void measure_head();
 	bool measure_distortions();
 	bool displacements(const uint8_t* shifts, float* rows);
-	// Returns the sum of errors of the sample if a track has another shift than now.
+	// Returns the sum of errors of the points that a track displaces, if it has another shift than now.
 	double error_with(size_t i, size_t from, size_t to);
 	void set_shift(size_t i, size_t to, uint8_t* shifts);
 	double cost_of(size_t i, size_t shift, bool first_layer, const uint8_t* shifts) const;
@@ -56,12 +62,13 @@ class ShiftSearch
 	EncodeTask& task_;
 	WrittenPayload& own_;
 	size_t tracks_ = 0, sample_first_ = 0, sample_count_ = 0;
-	size_t stride_ = 1, points_ = 0; // distance between sampled frames; number of sampled joint positions
+	size_t stride_ = 1, points_ = 0; // distance between sampled frames; sampled joint positions, by joint
 	Buffer<double> rates_;			 // (2, tracks, shifts) bits, of keys and of coefficients
 	double head_[SHIFTS][SHIFTS];	 // bits of a first layer's shift after that of the previous track
 	Buffer<float> least_;			 // (4, points) displacements without shifts
 	Buffer<float> now_;				 // (4, points) displacements with the shifts so far
-	Buffer<float> changes_; // (2, tracks, shifts, 4, points) what a shift of one track adds to displacements
+	Buffer<Reach> reaches_;			 // (2, tracks)
+	Buffer<float> changes_;			 // of all reaches
 };
 
 } // namespace keysine
