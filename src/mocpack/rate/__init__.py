@@ -26,7 +26,12 @@ from mocpack.rate.attempts import (
     round_trip,
 )
 from mocpack.rate.measuring import measure, moving_channels, raw_size
-from mocpack.rate.root_search import TARGET_TOLERANCE, ParameterScale, search_root
+from mocpack.rate.root_search import (
+    MAX_EVALUATIONS,
+    TARGET_TOLERANCE,
+    ParameterScale,
+    search_root,
+)
 from mocpack.rate.target import NO_BOUNDS, Bounds, Target
 from mocpack.units import Length, format_angles, format_lengths, format_sizes
 
@@ -51,6 +56,10 @@ MAX_SCALED_TRIES = 6
 # tried in turn, times the bound that would fit if errors between frames were proportional
 BOUND_FACTORS = (1.0, 0.9, 0.75, 0.6, 0.4, 0.2, 0.1)
 EXPECTED_TRIES = 8  # of a parameter search, for the progress display
+MAX_SEARCH_ENCODES = MAX_EVALUATIONS + 1  # of a search for a quality; 1: the safe end
+HOPELESS_EXCESS = math.log(
+    1.1
+)  # of the file at the safe end: sizes hardly depend on coarse settings
 UNREACHABLE_EXCESS = 2.0  # logarithm of the excess for settings that cannot encode the clip
 
 
@@ -60,6 +69,11 @@ def encode_to_target(
     """Return the smallest file within an error, or the file with the smallest error within a size.
 
     Without a target, the codec uses its own parameters. `effort` replaces that of the codec.
+
+    A codec that keeps bounds encodes the clip at most ``MAX_SCALED_TRIES + len(BOUND_FACTORS)``
+    times, usually once. A search takes at most `MAX_SEARCH_ENCODES` encodes for each of the codec's
+    `alternatives`, usually less than ten. A size that is clearly too small is refused after none or
+    two.
     """
     if effort is not None:
         codec = codec.with_effort(effort)
@@ -227,6 +241,7 @@ def _encode_with_bounds(
 
 def _encode_within_size(prepared: PreparedClip, codec: Codec, target: Target) -> Attempt:
     limit = _size_limit(prepared.clip, target)
+    _check_size_without_motion(prepared, codec, limit)
     if codec.keeps_bounds:
         codec = codec.with_bounds()
     if target.joint_errors and not codec.keeps_joint_bounds:
@@ -261,6 +276,17 @@ def _encode_within_size(prepared: PreparedClip, codec: Codec, target: Target) ->
             f"the smallest file has {found}"
         )
     return best
+
+
+def _check_size_without_motion(prepared: PreparedClip, codec: Codec, limit: int) -> None:
+    """Raise `BoundError` if the header alone, with its skeleton and take data, is too large."""
+    header_size = len(pack_file(prepared, codec, b"", Errors()))
+    if header_size > limit:
+        wanted, found = format_sizes(limit, header_size)
+        raise BoundError(
+            f"{codec.codec_id} cannot encode this clip within {wanted}; "
+            f"the file has {found} without any motion"
+        )
 
 
 def _size_limit(clip: AnyClip, target: Target) -> int:
@@ -311,6 +337,10 @@ def _search_quality(
         found = made(place)
         return UNREACHABLE_EXCESS if isinstance(found, BoundError) else excess(found)
 
+    def is_far_from_target(place: float) -> bool:
+        found = made(place)
+        return not isinstance(found, BoundError) and excess(found) > HOPELESS_EXCESS
+
     def is_worthwhile(kept: float, missed: float) -> bool:
         one, other = made(kept), made(missed)
         if isinstance(one, BoundError) or isinstance(other, BoundError):
@@ -319,7 +349,10 @@ def _search_quality(
         return bytes_apart > TARGET_TOLERANCE * _size(one) and scale.apart(kept, missed)
 
     start = scale.place(getattr(codec, parameter.field))
-    search_root(excess_at, start, is_worthwhile=is_worthwhile)
+    # a size that even the safe end misses is refused after two encodes
+    is_hopeless = finest and excess_at(start) > 0 and is_far_from_target(0.0)
+    if not is_hopeless:
+        search_root(excess_at, start, is_worthwhile=is_worthwhile)
     reached = {v: one for v, one in tried.items() if not isinstance(one, BoundError)}
     if not reached:
         raise next(error for error in tried.values() if isinstance(error, BoundError))

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 from mocpack.codec import Quality
 
-MAX_EVALUATIONS = 24  # after the root is bracketed
+MAX_EVALUATIONS = 30  # of one search
 TARGET_TOLERANCE = 2e-3  # stop when the possible gain, relative to target or size, is smaller
 FIRST_STEP = 1 / 16
+MAX_BRACKET_EVALUATIONS = 6  # the start, and steps of 1, 2, 4, 8 and 16 sixteenths
 MIN_EDGE_DISTANCE = 0.05  # of an interpolated position from the ends, relative to the interval
 
 
@@ -73,14 +74,15 @@ def search_root(
     result: errors jump, and the target may lie within a jump.
 
     Steps of doubling length bracket the root, so the ends of the range, where codecs are slowest,
-    are evaluated only if necessary. The Illinois method (false position) then refines it.
+    are evaluated only if necessary. The Illinois method (false position) then refines it. There are
+    at most `MAX_EVALUATIONS`.
     """
     found = _bracket(evaluate, start)
     if found is None:
         return
     (kept, under), (missed, over) = found
     excess, last = under, 0
-    for _ in range(MAX_EVALUATIONS):
+    for _ in range(MAX_EVALUATIONS - MAX_BRACKET_EVALUATIONS):
         if -TARGET_TOLERANCE < excess <= 0 or not is_worthwhile(kept, missed):
             return
         place = _interpolate((kept, under), (missed, over))

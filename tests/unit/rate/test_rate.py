@@ -103,6 +103,40 @@ def test_a_size_that_cannot_be_kept_is_a_bound_error():
         mocpack.encode(CLIP, Rounding(), size=200)
 
 
+@pytest.mark.parametrize(("size", "encodes"), [(100, 0), (200, 2)])
+def test_a_size_that_is_clearly_too_small_is_refused_early(monkeypatch, size, encodes):
+    made = count_encodes(monkeypatch)  # the header has 167 bytes, the coarsest file 275
+    with pytest.raises(BoundError, match=naming(f"rounding {size} B")):
+        mocpack.encode(CLIP, Rounding(), size=size)
+    assert len(made) == encodes
+
+
+@dataclass(frozen=True)
+class Erratic(Rounding):
+    """Payloads grow by a random amount, so that no search converges."""
+
+    def encode(self, clip):
+        extra = np.random.default_rng(int(1e9 * self.step)).integers(0, 40_000)
+        return super().encode(clip) + bytes(int(extra))
+
+    def decode(self, payload, header):
+        return super().decode(zlib.compress(zlib.decompressobj().decompress(payload)), header)
+
+
+@pytest.mark.parametrize("target", [{"size": "20kB"}, {"max_error": "1mm"}], ids=str)
+def test_no_search_takes_more_encodes_than_its_budget(monkeypatch, target):
+    made = count_encodes(monkeypatch)
+    mocpack.encode(CLIP, Erratic(), **target)
+    assert 2 <= len(made) <= rate.MAX_SEARCH_ENCODES
+
+
+def count_encodes(monkeypatch):
+    """Return a list that grows by each encode from now on."""
+    made, attempt = [], rate.attempt
+    monkeypatch.setattr(rate, "attempt", lambda *args: made.append(1) or attempt(*args))
+    return made
+
+
 def test_errors_print_all_digits_of_sizes_that_round_equally():
     limit = len(mocpack.encode(CLIP, "lossless")) - 10
     with pytest.raises(BoundError, match=naming(f"lossless {limit} {limit + 10}")):

@@ -2,10 +2,16 @@
 
 import math
 
+import numpy as np
 import pytest
 
 from mocpack.codec import Quality
-from mocpack.rate.root_search import TARGET_TOLERANCE, ParameterScale, search_root
+from mocpack.rate.root_search import (
+    MAX_EVALUATIONS,
+    TARGET_TOLERANCE,
+    ParameterScale,
+    search_root,
+)
 
 
 def search(excess, start, is_worthwhile=lambda *_: True):
@@ -41,6 +47,20 @@ def test_a_target_that_no_place_keeps_is_found_out_at_the_safe_end():
     looked = search(lambda _: 1.0, 0.5)
     assert 0.0 in looked
     assert len(looked) < 7
+
+
+@pytest.mark.parametrize("start", [0.0, 0.03, 0.5, 1.0])
+def test_no_target_takes_more_looks_than_the_budget(start):
+    rng, looks = np.random.default_rng(0), []
+
+    def look(place):
+        looks.append(place)
+        return rng.normal() if 0 < place < 1 else 1 - 2 * place
+
+    for _ in range(100):
+        looks.clear()
+        search_root(look, start, is_worthwhile=lambda *_: True)
+        assert len(looks) <= MAX_EVALUATIONS
 
 
 def test_a_jump_over_the_target_ends_the_search():
