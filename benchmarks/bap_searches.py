@@ -12,13 +12,13 @@ from pathlib import Path
 
 from mocpack.bench.datasets import load_clip
 from mocpack.bench.report.markdown import markdown_table
-from mocpack.clip import Clip
+from mocpack.codecs.registry import parse_codec
+from mocpack.model.clip import Clip
 from mocpack.papers.chattopadhyay.codec import grid_search
 from mocpack.papers.chattopadhyay.codec.bap_index import BapIndex
 from mocpack.papers.chattopadhyay.tables.coding import code_all
 from mocpack.papers.chattopadhyay.tables.results import LITERAL, RULES, search
 from mocpack.rate import raw_size
-from mocpack.registry import parse_codec
 
 SIZE_FRACTION = 0.85  # of the original
 

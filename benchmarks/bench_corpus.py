@@ -37,10 +37,10 @@ import numpy as np
 
 import mocpack
 from mocpack.bench.datasets import COMMITTED, collection
-from mocpack.clip import Clip
 from mocpack.corpora import PackOptions, Stream, Windows, open_corpus, pack
 from mocpack.corpora.reading import Corpus
-from mocpack.skeleton import Skeleton
+from mocpack.model.clip import Clip
+from mocpack.model.skeleton import Skeleton
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 from soma import soma_clip

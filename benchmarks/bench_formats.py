@@ -21,10 +21,10 @@ import numpy as np
 
 import mocpack
 from mocpack.bench.runner.timing import inflate_speed
-from mocpack.clip import Clip
 from mocpack.errors import UnsupportedClipError
 from mocpack.io import read_bytes, write_bytes
 from mocpack.io.table import FORMATS
+from mocpack.model.clip import Clip
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 from fbx_file import Curve, Model, PreparedClip, Record, binary, scene, text

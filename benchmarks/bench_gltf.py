@@ -28,10 +28,10 @@ import numpy as np
 import mocpack
 from mocpack.bench.datasets import CHECKOUT, data_folder
 from mocpack.bench.peers.gltf import rewritten
-from mocpack.clip import Clip, measure_error
 from mocpack.io import external_file_reader, gltf, gltf_build, gltf_file, meshopt
 from mocpack.io.gltf_file import Document
-from mocpack.kinematics import SHELL_RADIUS_M, scale_exponents
+from mocpack.model.clip import Clip, measure_error
+from mocpack.model.kinematics import SHELL_RADIUS_M, scale_exponents
 
 SHORTEST = 1.0  # seconds
 TIMES = 1000

@@ -26,14 +26,14 @@ import progressive
 import promise as held
 from mocpack.bench.datasets import collection, load_clip
 from mocpack.bench.runner.timing import fastest
-from mocpack.clip import Clip
 from mocpack.codecs.keysine import Keysine
 from mocpack.codecs.keysine.codec import encode_natively
+from mocpack.codecs.registry import parse_codec
 from mocpack.metrics.contacts import foot_skate_excess
 from mocpack.metrics.spectrum import jitter
 from mocpack.metrics.table import compare
+from mocpack.model.clip import Clip
 from mocpack.rate import Target, encode_to_target
-from mocpack.registry import parse_codec
 
 # clip, error in cm, the paper's kB
 MEANS = (

@@ -15,10 +15,10 @@ import numpy as np
 
 import mocpack
 from mocpack.bench.runner.timing import fastest, inflate_speed
-from mocpack.clip import Clip, measure_error
-from mocpack.kinematics import end_positions, forward_kinematics
 from mocpack.metrics.position import displacements
-from mocpack.rotations import from_rotvec, multiply
+from mocpack.model.clip import Clip, measure_error
+from mocpack.model.kinematics import end_positions, forward_kinematics
+from mocpack.model.rotations import from_rotvec, multiply
 from mocpack.samples import JUMP
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "support"))

@@ -36,13 +36,13 @@ from websockets.asyncio.client import connect
 from mocpack import _core
 from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.bench.runner.timing import inflate_speed
-from mocpack.clip import Clip
 from mocpack.errors import UsageError
 from mocpack.live import Hello, Receiver, Sender, is_hello
 from mocpack.live.bridges.vmc import pack_bundles, vmc_bone_names
 from mocpack.live.client import Frame, send_frames, watch
 from mocpack.live.relay import Relay
 from mocpack.live.stage import subprotocols, unpack_items
+from mocpack.model.clip import Clip
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 from live_damage import damage

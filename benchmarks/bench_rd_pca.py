@@ -27,7 +27,7 @@ import mocpack
 from mocpack.bench.datasets import require_clip
 from mocpack.bench.report.markdown import markdown_table
 from mocpack.bench.runner.timing import fastest, inflate_speed
-from mocpack.clip import Clip
+from mocpack.model.clip import Clip
 from mocpack.papers.vasa.codec import RdPca, starts
 
 SHARES = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1)

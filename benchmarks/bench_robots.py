@@ -39,12 +39,12 @@ import numpy as np
 
 import keysine_versions
 import mocpack
-from mocpack import rotations
-from mocpack.clip import measure_error
 from mocpack.codecs.keysine import Keysine
+from mocpack.common.units import parse_length
 from mocpack.io import write_bytes
+from mocpack.model import rotations
+from mocpack.model.clip import measure_error
 from mocpack.robots import QposWindows, robot_motion
-from mocpack.units import parse_length
 from rounded_xz import RoundedXz
 
 HERE = Path(__file__).parent

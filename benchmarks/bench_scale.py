@@ -31,10 +31,10 @@ import numpy as np
 
 import mocpack
 from mocpack.bench.datasets import collection
-from mocpack.clip import Clip
 from mocpack.corpora import Windows, open_corpus, pack
 from mocpack.corpora.reading import MAX_OPEN_CLIPS, Corpus
 from mocpack.corpora.verifying import verify
+from mocpack.model.clip import Clip
 from mocpack.workers import run_each
 
 BUILD = Path(__file__).parent.parent / "build" / "scale"

@@ -34,8 +34,8 @@ import numpy.typing as npt
 import c3d
 import mocpack
 from mocpack.container.track import pack_track
-from mocpack.rotations import from_rotvec, normalize
-from mocpack.take_data import Track
+from mocpack.model.rotations import from_rotvec, normalize
+from mocpack.model.take_data import Track
 
 F64 = npt.NDArray[np.float64]
 LENGTHS = (30, 120, 600, 3000, 12000)

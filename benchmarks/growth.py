@@ -22,8 +22,8 @@ import mocpack
 from mocpack.bench.datasets import collection
 from mocpack.bench.runner.measure import measure_cost
 from mocpack.bench.runner.run import commit_of_code, describe_machine
-from mocpack.clip import Clip
 from mocpack.errors import MocpackError
+from mocpack.model.clip import Clip
 from mocpack.testing.motions import chain
 from mocpack.workers import LostJob, run_each
 

@@ -68,7 +68,7 @@ elif what["kind"] == "slices":
     found["seconds"] = best(lambda: [motion[a : a + 120] for a in starts], 15) / len(starts)
 elif what["kind"] == "mean":
     from mocpack.rate import Target, encode_to_target
-    from mocpack.registry import parse_codec
+    from mocpack.codecs.registry import parse_codec
     target = Target(mean_error=what["mean"])
     found["size"] = encode_to_target(clip, parse_codec(what["name"]), target).payload_size
 elif what["kind"] == "encode":

@@ -13,7 +13,7 @@ from live_network import Network
 from live_run import run_live
 from mocpack.bench.report.markdown import markdown_table
 from mocpack.bench.report.plots import new_figure
-from mocpack.clip import Clip
+from mocpack.model.clip import Clip
 
 REPORTS = 6  # frames between two reports of a receiver
 LOSSES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2)

@@ -28,9 +28,9 @@ from mocpack.bench.papers.rows import TIMING_HEAD, timing_rows
 from mocpack.bench.papers.verdicts import KINDS, TOLERANCES, Line, read_lines
 from mocpack.bench.report.markdown import markdown_table
 from mocpack.bench.runner.run import describe_machine
+from mocpack.common.optional_packages import require
 from mocpack.errors import MocpackError
 from mocpack.io.atomic import write_atomically
-from mocpack.optional_packages import require
 
 PAGE, ALL_LINES = "papers.md", "papers.csv"
 ABOUT_VERDICTS = """\

@@ -25,11 +25,11 @@ from pathlib import Path
 import numpy as np
 
 from mocpack.bench.datasets import COMMITTED, collection
+from mocpack.common.units import format_size
 from mocpack.corpora import PackOptions, open_corpus
 from mocpack.corpora.packing import pack_file
 from mocpack.corpora.parts import join, pack_parts
 from mocpack.corpora.planning import MAX_PART_BYTES, MAX_PART_FILES, PackPlan
-from mocpack.units import format_size
 
 PAGE = Path(__file__).parents[1] / "docs" / "cluster.md"
 BEGIN, END = "<!-- prediction: begin -->", "<!-- prediction: end -->"

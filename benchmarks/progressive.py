@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 
 import mocpack
-from mocpack.clip import Clip, measure_error
 from mocpack.codecs.keysine import Keysine
+from mocpack.codecs.registry import parse_codec
 from mocpack.errors import TruncatedError
-from mocpack.registry import parse_codec
+from mocpack.model.clip import Clip, measure_error
 
 CUTS = (0.25, 0.5, 0.75)
 BOUND_RATIO = 1.6  # between neighboring files of one layer

@@ -19,12 +19,12 @@ from pathlib import Path
 
 import mocpack
 from mocpack.bench.datasets import CHECKOUT, collection
-from mocpack.clip import measure_error
 from mocpack.codecs.keysine import Keysine
 from mocpack.errors import MocpackError, UsageError
 from mocpack.metrics.contacts import foot_skate_excess
 from mocpack.metrics.spectrum import jitter
 from mocpack.metrics.table import compare
+from mocpack.model.clip import measure_error
 
 TABLE = Path(__file__).parent / "results" / "promise.csv"
 BOUNDS_MM = (10.0, 1.0, 0.1)

@@ -9,12 +9,12 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from mocpack.arrays import F64
-from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Codec, Quality
+from mocpack.common.arrays import F64
 from mocpack.errors import CorruptionError, UnsupportedClipError
 from mocpack.io.robots.model import Robot, robot_from_metadata
 from mocpack.io.robots.qpos import clip_from_qpos
+from mocpack.model.clip import Clip, ClipHeader
 from mocpack.robots import robot_motion
 
 ANGLE_STEPS = 2.0  # relative to the steps of root positions (meters) and quaternions

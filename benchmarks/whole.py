@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import mocpack
+from mocpack.common.units import format_length, format_size, parse_length
 from mocpack.errors import UsageError
-from mocpack.units import format_length, format_size, parse_length
 
 
 @dataclass(frozen=True)

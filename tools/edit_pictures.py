@@ -13,8 +13,8 @@ import numpy.typing as npt
 from matplotlib.figure import Figure
 
 from mocpack import _api
-from mocpack.clip import Clip
-from mocpack.kinematics import end_positions
+from mocpack.model.clip import Clip
+from mocpack.model.kinematics import end_positions
 from mocpack.papers.mukai.editing import Handle, open_spline
 from mocpack.samples import JUMP
 

@@ -11,9 +11,9 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 import mocpack
-from mocpack.arrays import F64, Mask
-from mocpack.hinges import Hinges
-from mocpack.skeleton import Skeleton
+from mocpack.common.arrays import F64, Mask
+from mocpack.model.hinges import Hinges
+from mocpack.model.skeleton import Skeleton
 
 HINGE_SPACING_M = 0.04  # between the hinges of one captured joint
 MIN_BONE_M = 0.05  # limbs with only shorter bones are dropped

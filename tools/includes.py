@@ -18,7 +18,7 @@ LAYERS = (
     ("reader", "live", "papers/*"),
     ("keysine/encode",),
     ("keysine/decode",),
-    ("features", "coding", "text"),
+    ("entropy", "features", "text"),
     ("math",),
     ("common",),
 )
@@ -28,7 +28,7 @@ INCLUDE = re.compile(r'^\s*#include "([^"]+)"', re.MULTILINE)
 def layer_of(folder: str) -> int:
     """Return the layer of a folder of core/src; 0 is the top.
 
-    >>> layer_of("papers/li") < layer_of("coding") < layer_of("common")
+    >>> layer_of("papers/li") < layer_of("entropy") < layer_of("common")
     True
     """
     for layer, names in enumerate(LAYERS):

@@ -22,8 +22,8 @@ import numpy as np
 import mocpack
 from mocpack.bench.datasets import COMMITTED, CONTENTS
 from mocpack.bench.runner.run import find_clips
-from mocpack.clip import AnyClip, Clip
 from mocpack.io.atomic import write_atomically
+from mocpack.model.clip import AnyClip, Clip
 
 COLUMNS = ("clip", "source", "source_bytes", "source_sha256", "frames", "channels_sha256", "bytes")
 

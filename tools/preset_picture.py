@@ -17,13 +17,13 @@ from matplotlib.figure import Figure
 
 import mocpack
 from mocpack import rate
-from mocpack.arrays import F64
-from mocpack.clip import measure_error
+from mocpack.common.arrays import F64
+from mocpack.common.units import format_length, format_size
 from mocpack.io import supported_extensions
-from mocpack.kinematics import end_positions
-from mocpack.presets import PRESETS
+from mocpack.model.clip import measure_error
+from mocpack.model.kinematics import end_positions
+from mocpack.rate.presets import PRESETS
 from mocpack.samples import JUMP
-from mocpack.units import format_length, format_size
 
 ORIGINAL, DECODED = "#b8b8b8", "#c0392b"
 COLUMNS = (

@@ -7,7 +7,7 @@ The training tracks are cut from the clips: positions, angles, heights, and weig
 track is encoded with its best prediction order. The reference decoder then records the decisions of
 each adaptive counter. An initial probability is the fraction of ones among them; the n-th use of a
 counter in a track has weight 1/n. Every third track is held out to measure unseen tracks. Copy the
-numbers to `core/src/coding/plain_series.cpp` and `tests/support/reference/plain_series.py`; they
+numbers to `core/src/entropy/plain_series.cpp` and `tests/support/reference/plain_series.py`; they
 are part of the format.
 """
 
@@ -22,8 +22,8 @@ import numpy as np
 
 import mocpack
 from mocpack import _core
-from mocpack.arrays import F64
 from mocpack.bench.datasets import collection
+from mocpack.common.arrays import F64
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 from reference.plain_series import PlainSeriesDecoder, decode_plain_series, start_of

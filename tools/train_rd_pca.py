@@ -23,8 +23,8 @@ import numpy.typing as npt
 
 import mocpack
 from mocpack import _core
-from mocpack.arrays import U8
 from mocpack.bench.datasets import collection
+from mocpack.common.arrays import U8
 from mocpack.papers.vasa.codec import RdPca, starts
 from mocpack.papers.vasa.codec import payload as bitstream
 
@@ -52,7 +52,7 @@ from base64 import b85decode
 
 import numpy as np
 
-from mocpack.arrays import U8
+from mocpack.common.arrays import U8
 
 
 def _start(text: str) -> U8:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from mocpack import _api
-from mocpack.clip import measure_error
+from mocpack.model.clip import measure_error
 from mocpack.samples import JUMP
 from mocpack.viewing.browser import Browser
 from mocpack.viewing.export import export_page

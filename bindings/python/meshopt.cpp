@@ -1,7 +1,7 @@
 // Binding of the decoder for glTF's meshopt extensions.
 #include "arrays.h"
 
-#include "coding/meshopt.h"
+#include "entropy/meshopt.h"
 
 namespace
 {

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "coding/plain_series.h"
+#include "entropy/plain_series.h"
 
 namespace
 {

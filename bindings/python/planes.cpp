@@ -8,8 +8,8 @@
 #include <optional>
 #include <tuple>
 
-#include "coding/planes.h"
 #include "common/skeleton.h"
+#include "entropy/planes.h"
 
 namespace
 {

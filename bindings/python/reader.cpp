@@ -16,8 +16,8 @@
 #include <tuple>
 #include <vector>
 
-#include "coding/checksum.h"
-#include "coding/crc32.h"
+#include "common/checksum.h"
+#include "common/crc32.h"
 #include "python_source.h"
 #include "reader/archive.h"
 #include "reader/chunks.h"

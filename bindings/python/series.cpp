@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "coding/series.h"
 #include "common/skeleton.h"
+#include "entropy/series.h"
 
 namespace
 {

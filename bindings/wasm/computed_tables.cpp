@@ -1,7 +1,7 @@
 // Computes tables at startup, to keep the wasm file small.
-#include "coding/crc16.h"
-#include "coding/crc32.h"
-#include "coding/logistic.h"
+#include "common/crc16.h"
+#include "common/crc32.h"
+#include "entropy/logistic.h"
 
 namespace mocpack
 {

@@ -1,5 +1,5 @@
 // Unpacks keysine's trained tables at startup; pack_tables.py packs them.
-#include "coding/range_coder.h"
+#include "entropy/range_coder.h"
 #include "keysine/decode/grid.h"
 #include "keysine/decode/statistics.h"
 

@@ -5,8 +5,8 @@
 #include <random>
 #include <vector>
 
-#include "coding/planes.h"
 #include "common/skeleton.h"
+#include "entropy/planes.h"
 #include "papers/li/ik_predict.h"
 
 namespace

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "coding/crc16.h"
+#include "common/crc16.h"
 #include "common/skeleton.h"
 #include "keysine/decode/decode.h"
 #include "keysine/encode/encode.h"

@@ -4,7 +4,7 @@
 #include <random>
 #include <vector>
 
-#include "coding/meshopt.h"
+#include "entropy/meshopt.h"
 #include "mocpack/mocpack.h"
 
 namespace

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "coding/crc32.h"
+#include "common/crc32.h"
 #include "counter.h"
 #include "keysine_clip.h"
 #include "mocpack/mocpack.h"

@@ -4,7 +4,7 @@
 #include <random>
 #include <vector>
 
-#include "coding/table_coder.h"
+#include "entropy/table_coder.h"
 
 using namespace mocpack;
 

@@ -11,9 +11,18 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack, overload
 
 from mocpack import rate
-from mocpack.arguments import check_local_path
-from mocpack.clip import AnyClip, Clip, VertexClip, check_coordinates
 from mocpack.codec import Codec
+from mocpack.codecs.registry import AUTO_CODEC, BUILTIN, EXACT_CODEC, codec_class, parse_codec
+from mocpack.common.arguments import check_local_path
+from mocpack.common.source import Openable, open_source
+from mocpack.common.units import (
+    LENGTHS,
+    Angle,
+    Length,
+    parse_angle_argument,
+    parse_length_argument,
+    parse_size,
+)
 from mocpack.container import (
     DEFAULT_LIMIT,
     MemoryLimit,
@@ -33,7 +42,6 @@ from mocpack.errors import (
     UsageError,
     name_errors,
 )
-from mocpack.header import array_bytes
 from mocpack.io import (
     external_file_reader,
     list_clips_in_bytes,
@@ -49,20 +57,12 @@ from mocpack.io.atomic import write_atomically
 from mocpack.io.choice import match_clip
 from mocpack.io.conversion_report import CharacterFit
 from mocpack.io.reading import sample_evenly
+from mocpack.model.clip import AnyClip, Clip, VertexClip, check_coordinates
+from mocpack.model.header import array_bytes
 from mocpack.motion import Motion as Motion
 from mocpack.motion import select_clip
-from mocpack.presets import preset_bound
 from mocpack.rate.joint_bounds import JointErrors, parse_joint_errors
-from mocpack.registry import AUTO_CODEC, BUILTIN, EXACT_CODEC, codec_class, parse_codec
-from mocpack.source import Openable, open_source
-from mocpack.units import (
-    LENGTHS,
-    Angle,
-    Length,
-    parse_angle_argument,
-    parse_length_argument,
-    parse_size,
-)
+from mocpack.rate.presets import preset_bound
 
 EFFORTS = ("fast", "default", "best")
 

@@ -24,9 +24,10 @@ import numpy as np
 
 from mocpack import _core
 from mocpack._core import WindowPlan
-from mocpack.arguments import check_fields, did_you_mean
-from mocpack.arrays import F32, F64
-from mocpack.clip import AnyClip, Clip
+from mocpack.common.arguments import check_fields, did_you_mean
+from mocpack.common.arrays import F32, F64
+from mocpack.common.source import BytesSource, Source
+from mocpack.common.units import parse_angle, parse_length
 from mocpack.errors import (
     BoundError,
     CorruptionError,
@@ -36,10 +37,9 @@ from mocpack.errors import (
     UnsupportedVersionError,
     UsageError,
 )
-from mocpack.header import array_bytes
-from mocpack.kinematics import MotionError
-from mocpack.source import BytesSource, Source
-from mocpack.units import parse_angle, parse_length
+from mocpack.model.clip import AnyClip, Clip
+from mocpack.model.header import array_bytes
+from mocpack.model.kinematics import MotionError
 
 Measure = Callable[[Clip], tuple[F64, F64]]
 """Returns the errors of a decoded clip in its file, where scales apply, in meters: the largest of

@@ -11,11 +11,12 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from mocpack.arguments import check_integer, check_number
-from mocpack.arrays import F64
-from mocpack.clip import AnyClip, AnyHeader, Clip, ClipHeader
 from mocpack.codec import ArrayWindows, Codec, Decoder, Layer, PayloadLayout, WindowWriter
-from mocpack.codec_clip import codec_header, restore_take_data
+from mocpack.codecs.registry import codec_class
+from mocpack.common.arguments import check_integer, check_number
+from mocpack.common.arrays import F64
+from mocpack.common.source import BytesSource, Openable, PathSource, Source, open_source
+from mocpack.common.units import format_angle, format_length
 from mocpack.container import (
     DEFAULT_LIMIT,
     Errors,
@@ -28,7 +29,6 @@ from mocpack.container import (
     read_trailer,
     scene_parts,
 )
-from mocpack.display import summarize
 from mocpack.errors import (
     CorruptionError,
     FormatError,
@@ -37,7 +37,11 @@ from mocpack.errors import (
     UnsupportedVersionError,
     UsageError,
 )
-from mocpack.header import (
+from mocpack.io.choice import find_index
+from mocpack.model.clip import AnyClip, AnyHeader, Clip, ClipHeader
+from mocpack.model.codec_clip import codec_header, restore_take_data
+from mocpack.model.display import summarize
+from mocpack.model.header import (
     check_frames,
     parse_selection,
     pose_header,
@@ -46,11 +50,7 @@ from mocpack.header import (
     slice_take_data,
     time_to_frame,
 )
-from mocpack.io.choice import find_index
-from mocpack.registry import codec_class
-from mocpack.source import BytesSource, Openable, PathSource, Source, open_source
-from mocpack.take_data import TakeData
-from mocpack.units import format_angle, format_length
+from mocpack.model.take_data import TakeData
 
 
 class Motion:

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from mocpack import _core, rotations, space
-from mocpack.arrays import F64
+from mocpack import _core
+from mocpack.common.arrays import F64
 from mocpack.errors import UnsupportedClipError
 from mocpack.io.robots.files import read_robot
 from mocpack.io.robots.kinematics import RobotMotion, robot_motion
 from mocpack.io.robots.model import Robot, find_ball_joints, has_floating_base
+from mocpack.model import rotations, space
 from mocpack.motion import Motion
 
 __all__ = ["QposWindows", "Robot", "RobotMotion", "read_robot", "robot_motion"]

@@ -13,7 +13,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from mocpack.arguments import check_integer
+from mocpack.common.arguments import check_integer
 from mocpack.corpora.reading import Corpus
 from mocpack.corpora.stream import Stream as _Stream
 from mocpack.corpora.windows import Windows as _Windows

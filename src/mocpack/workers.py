@@ -20,9 +20,9 @@ from time import monotonic, sleep
 from typing import Any
 
 from mocpack import progress
+from mocpack.common.termination import unwind_when_terminated
 from mocpack.cores import core_count, set_core_count
 from mocpack.errors import UsageError
-from mocpack.termination import unwind_when_terminated
 
 # numpy's libraries use all cores even for small products; several workers that do so slow each
 # other down twentyfold

@@ -17,10 +17,10 @@ from typing import Any, Self
 import numpy as np
 
 from mocpack import _api
-from mocpack.arrays import F32
-from mocpack.clip import Clip, ClipHeader
+from mocpack.common.arrays import F32
 from mocpack.container import pack_skeleton, read_skeleton
 from mocpack.errors import CorruptionError, MissingExtraError, UsageError
+from mocpack.model.clip import Clip, ClipHeader
 
 NAME = "mocpack"
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import attack_kinematics as kinematics
 import numpy as np
 
-from mocpack.clip import Clip
-from mocpack.hinges import Hinges
-from mocpack.skeleton import Skeleton
+from mocpack.model.clip import Clip
+from mocpack.model.hinges import Hinges
+from mocpack.model.skeleton import Skeleton
 
 MAX_POSES = {"fast": 5_000, "default": 800, "best": 150}  # joints times frames, by effort
 LARGE_SHARE, LARGE_FACTOR = 0.08, 3.9  # some clips have more poses; all have less than 20,000

@@ -7,9 +7,9 @@ import pytest
 import run_attack
 
 from mocpack import _api
-from mocpack.clip import Clip
 from mocpack.errors import BoundError
-from mocpack.skeleton import Skeleton
+from mocpack.model.clip import Clip
+from mocpack.model.skeleton import Skeleton
 from mocpack.testing.motions import walk
 
 SEEDS = (2, 7, 11, 12, 13, 17, 18, 21, 31, 32, 43, 46, 63, 96, 98)

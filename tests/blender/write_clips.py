@@ -16,8 +16,8 @@ import numpy as np
 
 import mocpack
 from mocpack.bench.datasets import data_folder, describe_missing, find_clip
-from mocpack.clip import Clip
 from mocpack.errors import FormatError
+from mocpack.model.clip import Clip
 from mocpack.samples import JUMP
 from mocpack.testing.motions import walk
 

@@ -15,7 +15,7 @@ from command_line import run_text as run
 import mocpack
 from mocpack.cli import app
 from mocpack.cli.reading import Reading
-from mocpack.presets import PRESETS
+from mocpack.rate.presets import PRESETS
 from mocpack.testing import walk
 from naming import names
 

@@ -11,10 +11,10 @@ from command_line import run
 import mocpack
 from mocpack.bench.datasets import COMMITTED
 from mocpack.cli import bench
+from mocpack.common.units import format_size
 from mocpack.container import pack, unpack
 from mocpack.samples import JUMP
 from mocpack.testing import walk
-from mocpack.units import format_size
 from naming import names
 from takes import take
 

@@ -12,8 +12,8 @@ import sys
 import pytest
 
 import mocpack
-from mocpack import file_errors
 from mocpack.cli.app import main
+from mocpack.common import file_errors
 from mocpack.io import atomic
 from mocpack.testing import walk
 

@@ -15,16 +15,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command_line import run_text as run
+from mocpack.live.commands.recorder import Recorder
 
 import child_processes
 import mocpack
-from mocpack.cli.live.recorder import Recorder
 from mocpack.errors import UsageError
-from mocpack.kinematics import measure_error
 from mocpack.live import Sender, is_hello
 from mocpack.live.recording import decode_clips
 from mocpack.live.spool import Spool
 from mocpack.live.stage import pack_item, unpack_items
+from mocpack.model.kinematics import measure_error
 from mocpack.testing import walk
 from naming import names, naming
 
@@ -287,7 +287,7 @@ def test_a_disk_that_is_full_ends_a_recording_and_not_the_relay(tmp_path, monkey
 @pytest.fixture
 def one_frame_per_part(monkeypatch):
     monkeypatch.setattr(
-        "mocpack.cli.live.recorder.decode_clips",
+        "mocpack.live.commands.recorder.decode_clips",
         lambda hello, packets: decode_clips(hello, packets, max_joint_frames=1),
     )
 

@@ -6,8 +6,8 @@ import pytest
 
 import mocpack.codecs
 import mocpack.papers
+from mocpack.codecs.registry import BUILTIN, codec_class, codec_ids, parse_codec
 from mocpack.errors import UnsupportedClipError
-from mocpack.registry import BUILTIN, codec_class, codec_ids, parse_codec
 from mocpack.testing import CLIP_CHECKS, CODEC_CHECKS, ContractError, hard_clips
 from mocpack.testing.contract import (
     check_ordinary_clips_are_taken,

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import mocpack
-from mocpack.clip import measure_error
 from mocpack.metrics.contacts import foot_skate_excess
 from mocpack.metrics.spectrum import jitter
+from mocpack.model.clip import measure_error
 from mocpack.papers.chattopadhyay.codec.bap_index import BapIndex, BapSparse
 
 KICK, WALK = "bandai/dataset-1_kick_normal_001", "bandai/dataset-1_walk_normal_001"

@@ -5,11 +5,11 @@ import pytest
 from command_line import run
 
 import mocpack
-from mocpack import rotations
 from mocpack.corpora import PackOptions, open_corpus, pack
 from mocpack.io import npz
 from mocpack.io.amass import joint_names
 from mocpack.io.humanml3d import JOINT_NAMES, VELOCITIES, compute_features, recover_positions
+from mocpack.model import rotations
 
 HUMANML3D = ("000612", "012314")
 SIGHT = 81  # frames: smoothing of the heading looks so far ahead

@@ -6,7 +6,7 @@ import pytest
 import mocpack
 from mocpack.bench.datasets import COMMITTED, find_clip
 from mocpack.io import amc, bvh
-from mocpack.kinematics import end_positions
+from mocpack.model.kinematics import end_positions
 
 ANIMATED = ["bandai/dataset-1_kick_normal_001", "dog/D1_007_KAN01_001"]
 

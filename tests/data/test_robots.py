@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import mocpack
-from mocpack import rotations
-from mocpack.clip import measure_error
 from mocpack.io import write_bytes
+from mocpack.model import rotations
+from mocpack.model.clip import measure_error
 from mocpack.robots import read_robot, robot_motion
 
 

@@ -21,12 +21,12 @@ from reader_cases import built, chunks, head, needing
 import mocpack
 from damaged_archives import with_chunk, with_kind, with_version
 from golden_arrays import file_arrays, pose_arrays
+from mocpack.codecs.registry import non_default_params
 from mocpack.container import ArchiveWriter, pack_scene, to_stored_clip
 from mocpack.corpora.catalog import CLIP_COLUMN
 from mocpack.corpora.writing import CorpusWriter
-from mocpack.registry import non_default_params
+from mocpack.model.skeleton import channel_hinges
 from mocpack.samples import JUMP
-from mocpack.skeleton import channel_hinges
 from mocpack.testing import hard_clips, walk
 from mocpack.testing.motions import chain, vertex_wave
 from reference.keysine_symbols import tables

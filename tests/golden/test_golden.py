@@ -10,7 +10,7 @@ import pytest
 
 import mocpack
 from golden_arrays import pose_arrays, skeleton_arrays
-from mocpack.registry import BUILTIN, codec_class, codec_ids
+from mocpack.codecs.registry import BUILTIN, codec_class, codec_ids
 from takes import FEATURES
 
 HERE = Path(__file__).parent

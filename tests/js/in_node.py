@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import mocpack
-from mocpack.kinematics import end_positions, forward_kinematics
+from mocpack.model.kinematics import end_positions, forward_kinematics
 
 NANOMETER = 1e-9
 TIMES = (-1.0, 0.0, 0.0123, 0.31, 1e6)  # seconds, some outside of every clip

@@ -12,11 +12,11 @@ import pytest
 
 import mocpack
 from damaged_archives import damaged_indexes, with_kind
+from mocpack.common.source import open_source
 from mocpack.container import read_trailer
 from mocpack.container.skel import DICTIONARY
 from mocpack.corpora import pack
 from mocpack.errors import CorruptionError, TruncatedError
-from mocpack.source import open_source
 from mocpack.testing.motions import hard_clips, vertex_wave, walk
 from takes import take
 

@@ -18,8 +18,8 @@ from in_node import (
 import mocpack
 from mocpack import samples
 from mocpack.bench.datasets import CHECKOUT, COMMITTED, load_clip
-from mocpack.clip import measure_error
-from mocpack.hinges import Hinges
+from mocpack.model.clip import measure_error
+from mocpack.model.hinges import Hinges
 from mocpack.testing.motions import chain, hard_clips, walk
 from robots import limited_motion, passed_limits
 from takes import markers, take

@@ -9,6 +9,7 @@ import pytest
 
 import mocpack
 from damaged_archives import damaged_indexes
+from mocpack.common.source import open_source
 from mocpack.container import read_trailer
 from mocpack.corpora import open_corpus, pack
 from mocpack.errors import (
@@ -17,7 +18,6 @@ from mocpack.errors import (
     TruncatedError,
     UnsupportedVersionError,
 )
-from mocpack.source import open_source
 from mocpack.testing import walk
 from takes import markers
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mocpack import Skeleton
-from mocpack.clip import ClipHeader
 from mocpack.container import Errors, FileContents, pack, unpack
+from mocpack.model.clip import ClipHeader
 from strategies import JSON, clip_headers, vertex_headers
 
 DOT = ClipHeader(Skeleton(("a",), (-1,), [[0, 0, 0]]), 2)

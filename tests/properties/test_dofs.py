@@ -4,9 +4,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mocpack import Skeleton, rotations
-from mocpack.clip import ClipHeader
-from mocpack.dofs import from_channels, from_dofs, to_channels, to_dofs
+from mocpack import Skeleton
+from mocpack.model import rotations
+from mocpack.model.clip import ClipHeader
+from mocpack.model.dofs import from_channels, from_dofs, to_channels, to_dofs
 from strategies import ASF_LAYOUTS, BVH_LAYOUTS, dof_motions, skeletons
 
 BVH = dof_motions(skeletons(layouts=BVH_LAYOUTS, axes=False))

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mocpack.dofs import from_channels
 from mocpack.errors import FormatError
 from mocpack.io import read_bytes, write_bytes
+from mocpack.model.dofs import from_channels
 from mocpack.testing import walk
 from mocpack.testing.motions import vertex_wave
 from strategies import (

@@ -4,9 +4,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mocpack.clip import measure_error
 from mocpack.codecs.keysine import Keysine
 from mocpack.metrics.angles import largest_angle
+from mocpack.model.clip import measure_error
 from reference import keysine as reference
 from robots import hinged_motion, hinged_skeleton
 

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from mocpack import rotations
-from mocpack.clip import Clip, ClipHeader, VertexClip
-from mocpack.dofs import from_channels
 from mocpack.errors import FormatError
 from mocpack.io import amc, asf, asf_fit, bvh, clip_npz, read_bytes, vertices_npz
 from mocpack.io.text import format_number, parse_number
-from mocpack.skeleton import Skeleton
+from mocpack.model import rotations
+from mocpack.model.clip import Clip, ClipHeader, VertexClip
+from mocpack.model.dofs import from_channels
+from mocpack.model.skeleton import Skeleton
 
 QUICK = settings(max_examples=40)
 

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mocpack
-from mocpack.clip import measure_error
 from mocpack.codecs.keysine import Keysine
 from mocpack.errors import BoundError
 from mocpack.metrics.angles import joint_angles
+from mocpack.model.clip import measure_error
 from strategies import any_motions, motions
 
 EXAMPLES = int(os.environ.get("MOCPACK_PROMISES", "100"))

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mocpack
-from mocpack.clip import measure_error
 from mocpack.metrics.angles import largest_angle
+from mocpack.model.clip import measure_error
 from reference import keysine as reference
 from robots import limited_motion, passed_limits
 

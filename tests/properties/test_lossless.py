@@ -11,10 +11,10 @@ from mutations import mutate_bytes
 
 import mocpack
 from mocpack import samples
-from mocpack.clip import Clip
-from mocpack.codec_clip import drop_take_data
 from mocpack.codecs.lossless.codec import Lossless
 from mocpack.errors import FormatError
+from mocpack.model.clip import Clip
+from mocpack.model.codec_clip import drop_take_data
 from mocpack.testing import hard_clips, walk
 from mocpack.testing.motions import vertex_wave
 from reference import lossless as reference

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from mocpack import rotations
+from mocpack.model import rotations
 
 ORDERS = ["".join(order) for order in itertools.permutations("XYZ")]
 QUARTERS = st.integers(-8, 8).map(lambda k: k * np.pi / 2)

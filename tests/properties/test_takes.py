@@ -10,15 +10,15 @@ from hypothesis.extra.numpy import arrays
 
 import mocpack
 from mocpack import _core
-from mocpack.clip import ClipHeader
-from mocpack.codec_clip import drop_take_data, restore_take_data
 from mocpack.coding.fields import FieldWriter
+from mocpack.common.source import open_source
 from mocpack.container import FileContents, Reader, pack, pack_take_data
 from mocpack.container.numbers import pack_numbers, pack_short
 from mocpack.errors import FormatError, UnsupportedClipError
-from mocpack.skeleton import Skeleton
-from mocpack.source import open_source
-from mocpack.take_data import TakeData, Track
+from mocpack.model.clip import ClipHeader
+from mocpack.model.codec_clip import drop_take_data, restore_take_data
+from mocpack.model.skeleton import Skeleton
+from mocpack.model.take_data import TakeData, Track
 from mocpack.testing.contract import fix_checksums
 from strategies import takes, times, tracks
 

@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 from format_page import DICTIONARY, Bytes, inflated, numbers, read_chunks, read_file, read_head
 
-from mocpack import rotations
-from mocpack.clip import ClipHeader
-from mocpack.hinges import Hinges
-from mocpack.skeleton import Skeleton
-from mocpack.vertex_clip import VertexHeader
+from mocpack.model import rotations
+from mocpack.model.clip import ClipHeader
+from mocpack.model.hinges import Hinges
+from mocpack.model.skeleton import Skeleton
+from mocpack.model.vertex_clip import VertexHeader
 from reference import keysine, lossless
 from reference.hinge_angles import hinge_angles
 from reference.keysine_integers import decode_integers

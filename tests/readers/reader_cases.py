@@ -16,12 +16,12 @@ import numpy as np
 import mocpack
 from keysine_payload import checksum
 from mocpack import samples
-from mocpack.clip import Clip
 from mocpack.codecs.lossless.codec import CHANNELS, MOTION, motion_matrix, write_matrix
 from mocpack.codecs.lossless.relations import channel_columns, motion_columns
 from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
 from mocpack.container.numbers import DECIMALS, pack_numbers
 from mocpack.container.skel import DICTIONARY
+from mocpack.model.clip import Clip
 from mocpack.testing import hard_clips, walk
 from mocpack.testing.motions import vertex_wave
 from takes import asf_clip, markers, take

@@ -18,10 +18,10 @@ from format_file import decode_file, read_archive, read_scene, scan_archive, wor
 
 import mocpack
 from golden_arrays import points, pose_arrays, skeleton_arrays
+from mocpack.codecs.registry import BUILTIN, codec_class
+from mocpack.common.source import open_source
 from mocpack.container import ClipSource, read_trailer, scene_parts
 from mocpack.errors import UnknownCodecError, UnsupportedVersionError
-from mocpack.registry import BUILTIN, codec_class
-from mocpack.source import open_source
 from naming import names
 from reference.keysine_symbols import tables
 

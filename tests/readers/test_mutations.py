@@ -15,6 +15,7 @@ import pytest
 from mutations import common_files, mutated_archives, mutated_files, other_files
 
 import mocpack
+from mocpack.common.source import open_source
 from mocpack.container import ClipSource, Reader, read_trailer, scene_parts
 from mocpack.errors import (
     CorruptionError,
@@ -24,7 +25,6 @@ from mocpack.errors import (
     UnknownCodecError,
     UnsupportedVersionError,
 )
-from mocpack.source import open_source
 
 KINDS = {
     FormatError: "format",

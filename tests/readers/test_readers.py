@@ -21,9 +21,9 @@ from mocpack.errors import (
     UnknownCodecError,
     UnsupportedVersionError,
 )
-from mocpack.rotations import from_rotvec, multiply, slerp
-from mocpack.take_data import KINDS as TRACK_KINDS
-from mocpack.take_data import TakeData, Track
+from mocpack.model.rotations import from_rotvec, multiply, slerp
+from mocpack.model.take_data import KINDS as TRACK_KINDS
+from mocpack.model.take_data import TakeData, Track
 from mocpack.testing import hard_clips, walk
 from naming import naming
 from robots import hinged_motion, hinged_skeleton

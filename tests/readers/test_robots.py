@@ -8,9 +8,9 @@ from native_reader import read_clip
 
 import mocpack
 import robots
-from mocpack.clip import measure_error
 from mocpack.io.robots.motion import build_clip
 from mocpack.metrics.angles import largest_angle
+from mocpack.model.clip import measure_error
 from mocpack.robots import read_robot
 
 MAX_ERROR, MAX_ANGLE = 1e-3, 0.005

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mocpack.registry import codec_ids
+from mocpack.codecs.registry import codec_ids
 
 spec = importlib.util.spec_from_file_location("sizes", Path(__file__).with_name("sizes.py"))
 sizes = importlib.util.module_from_spec(spec)

@@ -6,9 +6,9 @@ import pytest
 import zarr
 
 import mocpack
-from mocpack.clip import measure_error
 from mocpack.corpora import pack
 from mocpack.corpora.exporting import export
+from mocpack.model.clip import measure_error
 from mocpack.testing import walk
 from mocpack.zarr import MocpackCodec
 

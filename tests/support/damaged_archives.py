@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from mocpack.arrays import I64
 from mocpack.coding.fields import deflate, inflate
+from mocpack.common.arrays import I64
+from mocpack.common.source import BytesSource
 from mocpack.container.archive_index import (
     COLUMNS,
     FOOTER_BYTES,
@@ -17,7 +18,6 @@ from mocpack.container.archive_index import (
     read_trailer,
 )
 from mocpack.container.chunks import pack_chunk, read_chunk_head
-from mocpack.source import BytesSource
 
 EXTREMES = (0, 1, 127, 128, 255)
 MOST = 1 << 24  # bytes of an index

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core
-from mocpack.arrays import I32
 from mocpack.coding.series import (
     NOISY_FORECAST,
     ColumnGroup,
@@ -16,6 +15,7 @@ from mocpack.coding.series import (
     build_model,
     initial_sizes,
 )
+from mocpack.common.arrays import I32
 from mocpack.errors import CorruptionError
 
 NUMBERS_PER_BYTE = 12_000  # each takes at least two binary decisions of 1/2840 bit

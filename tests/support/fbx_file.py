@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mocpack.arrays import F64
+from mocpack.common.arrays import F64
 
 TICKS = 46_186_158_000  # of FBX's clock in a second
 VERSION = 7400

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 import mocpack
-from mocpack.arrays import F64
-from mocpack.clip import AnyClip, Clip, ClipHeader, VertexClip
+from mocpack.common.arrays import F64
+from mocpack.common.source import open_source
 from mocpack.container import Reader
-from mocpack.source import open_source
+from mocpack.model.clip import AnyClip, Clip, ClipHeader, VertexClip
 from reference.keysine_integers import decode_integers
 from reference.raw import read_channels
 

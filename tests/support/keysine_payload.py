@@ -19,7 +19,7 @@ from keysine_tracks import (
     Rotation,
     Translation,
 )
-from mocpack.arrays import I32, U8
+from mocpack.common.arrays import I32, U8
 
 GRID, FIRST_FRAME_ALONE = 1, 2  # bits of the mode
 THOROUGH = SHARED = 4  # of a grid; of other payloads

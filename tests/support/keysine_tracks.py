@@ -11,8 +11,8 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
-from mocpack.arrays import F64, I32
-from mocpack.skeleton import Skeleton
+from mocpack.common.arrays import F64, I32
+from mocpack.model.skeleton import Skeleton
 
 MEAN_GRID = 0.125  # radians
 AXES_BITS = 12

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from live_network import Network
-from mocpack.clip import Clip
 from mocpack.live import Hello, Receiver, Sender
+from mocpack.model.clip import Clip
 
 
 @dataclass(frozen=True)

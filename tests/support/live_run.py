@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from live_network import Network
-from mocpack import rotations
-from mocpack.arrays import F64, Mask
-from mocpack.clip import Clip
-from mocpack.kinematics import measure_error
+from mocpack.common.arrays import F64, Mask
 from mocpack.live import Hello, Pose, Receiver, Report, Sender
 from mocpack.live.rate_control import RateControl
+from mocpack.model import rotations
+from mocpack.model.clip import Clip
+from mocpack.model.kinematics import measure_error
 
 HEADERS = 28  # bytes of IP and UDP before each packet
 

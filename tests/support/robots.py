@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from mocpack import rotations
-from mocpack.arrays import F64
-from mocpack.clip import Clip
-from mocpack.hinges import Hinges
-from mocpack.skeleton import Skeleton
+from mocpack.common.arrays import F64
+from mocpack.model import rotations
+from mocpack.model.clip import Clip
+from mocpack.model.hinges import Hinges
+from mocpack.model.skeleton import Skeleton
 
 KINDS = ("revolute", "continuous", "prismatic", "fixed")
 ROUNDING = 1e-9  # tolerance of limits in radians and meters

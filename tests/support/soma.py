@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from mocpack.bench.datasets import COMMITTED, load_clip
-from mocpack.clip import Clip
-from mocpack.rotations import from_rotvec
-from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, Skeleton
+from mocpack.model.clip import Clip
+from mocpack.model.rotations import from_rotvec
+from mocpack.model.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, Skeleton
 
 # (chain from its parent on, offset of each of its joints in meters)
 BODY = (

@@ -10,14 +10,14 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from mocpack import rotations
-from mocpack.arrays import F64
-from mocpack.clip import Clip, ClipHeader, VertexClip, VertexHeader
-from mocpack.dofs import from_dofs
-from mocpack.hinges import Hinges
-from mocpack.skeleton import MAX_NAME, Skeleton
-from mocpack.space import HANDEDNESS, UP_AXES
-from mocpack.take_data import KINDS, WIDTHS, Track
+from mocpack.common.arrays import F64
+from mocpack.model import rotations
+from mocpack.model.clip import Clip, ClipHeader, VertexClip, VertexHeader
+from mocpack.model.dofs import from_dofs
+from mocpack.model.hinges import Hinges
+from mocpack.model.skeleton import MAX_NAME, Skeleton
+from mocpack.model.space import HANDEDNESS, UP_AXES
+from mocpack.model.take_data import KINDS, WIDTHS, Track
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 

@@ -7,13 +7,13 @@ from itertools import combinations
 
 import numpy as np
 
-from mocpack import rotations
-from mocpack.arrays import F64
-from mocpack.clip import Clip, ClipHeader
-from mocpack.dofs import from_channels
-from mocpack.hinges import Hinges, joint_positions, joint_rotations
-from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, Skeleton
-from mocpack.take_data import Track
+from mocpack.common.arrays import F64
+from mocpack.model import rotations
+from mocpack.model.clip import Clip, ClipHeader
+from mocpack.model.dofs import from_channels
+from mocpack.model.hinges import Hinges, joint_positions, joint_rotations
+from mocpack.model.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, Skeleton
+from mocpack.model.take_data import Track
 
 FEATURES = (
     "rest",

@@ -7,9 +7,9 @@ import pytest
 
 import mocpack
 from mocpack.codec import Codec
+from mocpack.codecs.registry import BUILTIN, codec_class
 from mocpack.container import pack, unpack
 from mocpack.errors import CorruptionError, UnsupportedVersionError
-from mocpack.registry import BUILTIN, codec_class
 from mocpack.testing import walk
 from naming import naming
 

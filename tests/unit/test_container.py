@@ -8,17 +8,17 @@ import pytest
 
 import mocpack
 from mocpack import _core
-from mocpack.clip import ClipHeader
 from mocpack.codecs.keysine import decoding
 from mocpack.coding.fields import deflate, inflate
+from mocpack.common.source import BytesSource, open_source
 from mocpack.container import MAGIC, Errors, FileContents, Reader, pack, read_skeleton, unpack
 from mocpack.container.chunks import pack_chunk, read_chunk_head
 from mocpack.container.skel import DICTIONARY, pack_skeleton
 from mocpack.errors import CorruptionError, FormatError, TruncatedError, UnsupportedVersionError
-from mocpack.rotations import from_euler
+from mocpack.model.clip import ClipHeader
+from mocpack.model.rotations import from_euler
+from mocpack.model.skeleton import Skeleton
 from mocpack.samples import JUMP
-from mocpack.skeleton import Skeleton
-from mocpack.source import BytesSource, open_source
 from mocpack.testing import hard_clips, walk
 from mocpack.testing.contract import fix_checksums
 from mocpack.testing.motions import vertex_wave

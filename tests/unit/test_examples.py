@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import mocpack
-from mocpack.registry import parse_codec
+from mocpack.codecs.registry import parse_codec
 from mocpack.testing import CLIP_CHECKS, CODEC_CHECKS, walk
 from naming import names
 

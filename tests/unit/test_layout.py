@@ -125,9 +125,9 @@ def test_the_table_of_the_architecture_page_matches_the_imports(layout):
 def test_an_include_that_goes_up_or_sideways_is_found(tmp_path):
     for name, included in (
         ("math/a.h", ""),
-        ("coding/b.h", '#include "math/a.h"'),
-        ("math/c.h", '#include "coding/b.h"'),
-        ("papers/li/d.h", '#include "coding/b.h"'),
+        ("entropy/b.h", '#include "math/a.h"'),
+        ("math/c.h", '#include "entropy/b.h"'),
+        ("papers/li/d.h", '#include "entropy/b.h"'),
         ("papers/vasa/e.h", '#include "papers/li/d.h"'),
     ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import mocpack
-from mocpack import rotations
 from mocpack.errors import UsageError
-from mocpack.take_data import Track
+from mocpack.model import rotations
+from mocpack.model.take_data import Track
 from mocpack.testing import jump, walk
 from mocpack.testing.motions import humanoid, vertex_wave
 from naming import names, naming

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import mocpack
+from mocpack.codecs.registry import BUILTIN, codec_class, parse_codec
 from mocpack.errors import MocpackError
-from mocpack.registry import BUILTIN, codec_class, parse_codec
 from mocpack.testing import walk
 
 CLIP = walk(0.2)

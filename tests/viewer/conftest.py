@@ -5,8 +5,8 @@ import pytest
 from browsing import BAD_FRAME, LOADED, looking, open_context, serving, until
 
 import mocpack
-from mocpack import rotations
 from mocpack.errors import UsageError
+from mocpack.model import rotations
 from mocpack.testing import walk
 from mocpack.viewing import page as built
 from mocpack.viewing.browser import FLAGS, find_chromium

@@ -10,8 +10,8 @@ import pytest
 from browsing import LOADED, looking, serving, until
 
 import mocpack
-from mocpack import rotations
 from mocpack.io.gltf_skin import read_skin
+from mocpack.model import rotations
 from mocpack.viewing.export import export_page
 from mocpack.viewing.motions import Selection, select
 from naming import names

@@ -10,8 +10,8 @@ from browsing import BAD_FRAME, LOADED, looking, serving, until
 
 import mocpack
 from mocpack import rate
-from mocpack.clip import measure_error
 from mocpack.metrics import contacts
+from mocpack.model.clip import measure_error
 from mocpack.testing import hard_clips, jump, walk
 from mocpack.viewing.export import export_page
 from mocpack.viewing.motions import Selection, select

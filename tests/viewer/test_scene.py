@@ -5,7 +5,7 @@ import pytest
 from browsing import LOADED, looking, serving, until
 
 import mocpack
-from mocpack.scene import merge_clips, shift_start
+from mocpack.model.scene import merge_clips, shift_start
 from mocpack.testing import walk
 from mocpack.viewing.export import export_page
 from mocpack.viewing.motions import select

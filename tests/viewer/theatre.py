@@ -6,13 +6,14 @@ from dataclasses import replace
 from itertools import count
 
 import numpy as np
+from mocpack.live.commands.serve import stage_pages
 
-from mocpack import Clip, rotations
-from mocpack.cli.live.serve import stage_pages
+from mocpack import Clip
 from mocpack.live import Hello, Sender
 from mocpack.live.client import send_frames
 from mocpack.live.relay import Relay
 from mocpack.live.stage import Tokens
+from mocpack.model import rotations
 from mocpack.testing import walk
 
 CLIP = walk(2.0)

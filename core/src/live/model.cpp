@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "coding/crc32.h"
+#include "common/crc32.h"
 
 namespace mocpack
 {

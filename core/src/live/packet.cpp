@@ -2,8 +2,8 @@
 //
 // The checksum also covers the hello checksum and the complete frame number, of which most packets store 16
 // bits. A packet of another stream, or from beyond a gap of 65,536 frames, therefore fails its checksum.
-#include "coding/checksum.h"
-#include "coding/crc32.h"
+#include "common/checksum.h"
+#include "common/crc32.h"
 #include "live/live.h"
 
 using namespace mocpack;

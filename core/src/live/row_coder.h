@@ -3,8 +3,8 @@
 #pragma once
 #include <cstring>
 
-#include "coding/logistic.h"
-#include "coding/range_coder.h"
+#include "entropy/logistic.h"
+#include "entropy/range_coder.h"
 #include "live/state.h"
 
 namespace mocpack

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "coding/crc32.h"
+#include "common/crc32.h"
 
 namespace mocpack
 {

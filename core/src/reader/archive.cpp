@@ -4,8 +4,8 @@
 #include <cstring>
 #include <new>
 
-#include "coding/checksum.h"
-#include "coding/crc32.h"
+#include "common/checksum.h"
+#include "common/crc32.h"
 #include "common/small_build.h"
 #include "reader/names.h"
 #include "reader/numbers.h"

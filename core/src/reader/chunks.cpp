@@ -3,8 +3,8 @@
 
 #include <cstring>
 
-#include "coding/checksum.h"
-#include "coding/crc32.h"
+#include "common/checksum.h"
+#include "common/crc32.h"
 
 namespace mocpack
 {

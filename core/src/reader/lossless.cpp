@@ -3,8 +3,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "coding/planes.h"
-#include "coding/series.h"
+#include "entropy/planes.h"
+#include "entropy/series.h"
 #include "reader/chunks.h"
 #include "reader/lossless.h"
 #include "reader/numbers.h"

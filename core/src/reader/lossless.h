@@ -1,6 +1,6 @@
 // The columns of a lossless payload, and how they predict each other.
 #pragma once
-#include "coding/series.h"
+#include "entropy/series.h"
 #include "reader/motion.h"
 
 namespace mocpack

@@ -1,8 +1,8 @@
 // Decodes the integers of tracks with the series coders.
 #include <cmath>
 
-#include "coding/plain_series.h"
-#include "coding/series.h"
+#include "entropy/plain_series.h"
+#include "entropy/series.h"
 #include "reader/numbers.h"
 
 namespace mocpack

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mocpack import _api
-from mocpack.clip import AnyClip, Clip
 from mocpack.errors import UsageError
+from mocpack.model.clip import AnyClip, Clip
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 COMMITTED = CHECKOUT / "benchmarks" / "clips"

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import sys
 
+from mocpack.common.optional_packages import require
 from mocpack.errors import MissingExtraError
-from mocpack.optional_packages import require
 
 
 def main() -> None:

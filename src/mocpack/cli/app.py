@@ -30,8 +30,8 @@ from mocpack.cli.terminal import (
     print_json,
     set_quiet,
 )
+from mocpack.common.termination import signal_exit_code, unwind_when_terminated
 from mocpack.errors import FormatError, TruncatedError
-from mocpack.termination import signal_exit_code, unwind_when_terminated
 
 # Groups of commands. The commands of a group are in COMMANDS, as "GROUP COMMAND".
 GROUPS = {

@@ -12,12 +12,12 @@ from rich.table import Table
 from mocpack.cli import files
 from mocpack.cli.notes import archive_facts, describe_length
 from mocpack.cli.terminal import print_error, print_json
+from mocpack.common.texts import count_of
+from mocpack.common.units import format_size, parse_size
 from mocpack.corpora import catalog, parts
 from mocpack.corpora.packing import RejectedFile
 from mocpack.corpora.reading import open_corpus
 from mocpack.io.atomic import write_atomically
-from mocpack.texts import count_of
-from mocpack.units import format_size, parse_size
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from mocpack.cli import files, options
 from mocpack.cli.terminal import print_json
-from mocpack.registry import DEFAULT_CODEC, codec_class, codec_ids
+from mocpack.codecs.registry import DEFAULT_CODEC, codec_class, codec_ids
 
 MAX_LINE_WIDTH = 100  # characters
 

@@ -13,11 +13,11 @@ from mocpack.cli.joint_bounds import describe_excess, find_broken_joint, joint_b
 from mocpack.cli.progress import run_with_progress
 from mocpack.cli.reading import Reading
 from mocpack.cli.terminal import print_error, print_json
-from mocpack.clip import Clip
+from mocpack.common.units import format_angle, format_length, to_degrees, to_millimeters
 from mocpack.container import Errors, is_packed
 from mocpack.errors import UsageError, name_errors
 from mocpack.metrics import compare
-from mocpack.units import format_angle, format_length, to_degrees, to_millimeters
+from mocpack.model.clip import Clip
 
 
 def run(

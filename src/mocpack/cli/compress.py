@@ -22,15 +22,21 @@ from mocpack.cli.joint_bounds import describe_joint_bounds, joint_bound_facts
 from mocpack.cli.notes import join_notes
 from mocpack.cli.reading import Reading
 from mocpack.cli.tables import make_table
-from mocpack.clip import AnyClip, Clip, VertexClip
 from mocpack.codec import Codec
+from mocpack.codecs.registry import AUTO_CODEC, parse_codec
+from mocpack.common.units import (
+    format_angle,
+    format_length,
+    format_size,
+    to_degrees,
+    to_millimeters,
+)
 from mocpack.container import is_packed
 from mocpack.errors import MocpackError, name_errors
 from mocpack.io.assumptions import describe_assumptions
 from mocpack.io.choice import list_names
-from mocpack.presets import body_size, preset_bound
-from mocpack.registry import AUTO_CODEC, parse_codec
-from mocpack.units import format_angle, format_length, format_size, to_degrees, to_millimeters
+from mocpack.model.clip import AnyClip, Clip, VertexClip
+from mocpack.rate.presets import body_size, preset_bound
 
 PACKED_NOTE = "the input is compressed already: errors are measured against it, not its source"
 PLAUSIBLE_BODY_M = (0.1, 20.0)  # with a given unit; bodies of other sizes get a warning

@@ -14,14 +14,14 @@ from mocpack.cli import files, options
 from mocpack.cli.progress import run_with_progress
 from mocpack.cli.reading import Reading
 from mocpack.cli.terminal import printable
-from mocpack.clip import AnyClip, Clip
+from mocpack.common.units import m
 from mocpack.container import is_packed
 from mocpack.errors import MocpackError, UsageError
 from mocpack.io import count_ignored, external_file_reader, supports_scenes
 from mocpack.io.conversion_report import describe
 from mocpack.io.gltf_into import animation_name
 from mocpack.io.text import make_unique
-from mocpack.units import m
+from mocpack.model.clip import AnyClip, Clip
 
 # File names that Windows reserves for devices, with any extension.
 DEVICES = {"CON", "PRN", "AUX", "NUL"} | {f"{p}{n}" for p in ("COM", "LPT") for n in range(10)}

@@ -13,9 +13,9 @@ from mocpack.cli import files, options
 from mocpack.cli.batch import Job, run_command
 from mocpack.cli.inputs import PACKED_EXTENSIONS, find_sources, output_paths
 from mocpack.cli.tables import make_table
-from mocpack.clip import Clip
 from mocpack.container import is_packed
 from mocpack.errors import FormatError, MocpackError, TruncatedError, name_errors
+from mocpack.model.clip import Clip
 
 
 def run(

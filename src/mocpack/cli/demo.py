@@ -13,13 +13,13 @@ from mocpack.cli import files
 from mocpack.cli.drawing import draw_error
 from mocpack.cli.progress import make_progress_bar
 from mocpack.cli.tables import make_table
-from mocpack.clip import Clip, measure_error
+from mocpack.codecs.registry import DEFAULT_CODEC
+from mocpack.common.units import format_length, format_size, parse_length
 from mocpack.errors import MissingExtraError
 from mocpack.io.atomic import write_atomically
 from mocpack.metrics import compare
-from mocpack.registry import DEFAULT_CODEC
+from mocpack.model.clip import Clip, measure_error
 from mocpack.samples import JUMP
-from mocpack.units import format_length, format_size, parse_length
 
 ACKNOWLEDGMENT = (
     "The motion was obtained from mocap.cs.cmu.edu; "

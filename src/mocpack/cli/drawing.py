@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from mocpack.arrays import F64
-from mocpack.clip import Clip, measure_error
-from mocpack.file_errors import add_path_to_errors
-from mocpack.kinematics import MotionError
-from mocpack.optional_packages import require
-from mocpack.units import format_length
+from mocpack.common.arrays import F64
+from mocpack.common.file_errors import add_path_to_errors
+from mocpack.common.optional_packages import require
+from mocpack.common.units import format_length
+from mocpack.model.clip import Clip, measure_error
+from mocpack.model.kinematics import MotionError
 
 INK, MUTED, PALE, BOUND = "#1f2a33", "#6b7680", "#c9ced3", "#c42f28"
 SCALE = ("#7d90a5", "#a9a58f", "#e3a63f", "#de6b2c", "#c42f28")  # as in the viewer

@@ -12,12 +12,12 @@ from mocpack import _api
 from mocpack.cli import files, options
 from mocpack.cli.reading import SourceOptions
 from mocpack.cli.terminal import print_json
-from mocpack.clip import AnyHeader, ClipHeader
+from mocpack.common.units import format_length, format_size
 from mocpack.container import is_packed, unpack
 from mocpack.errors import FormatError, UsageError, name_errors
 from mocpack.io import files_to_write
+from mocpack.model.clip import AnyHeader, ClipHeader
 from mocpack.papers.mukai.editing import Edit, EditableSpline, Handle, open_spline
-from mocpack.units import format_length, format_size
 
 SPLINE_CODEC = "latent-spline"
 CONVERSION_CODEC = f"{SPLINE_CODEC}:tolerance=0.001"  # for motions that are not splines yet

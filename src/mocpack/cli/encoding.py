@@ -7,9 +7,9 @@ from typing import Any
 
 from mocpack import _api
 from mocpack.cli import options
+from mocpack.codecs.registry import AUTO_CODEC, parse_codec
 from mocpack.errors import UsageError
-from mocpack.presets import check_preset
-from mocpack.registry import AUTO_CODEC, parse_codec
+from mocpack.rate.presets import check_preset
 
 Target = dict[str, Any]
 

@@ -10,9 +10,9 @@ import typer
 from rich.table import Table
 
 from mocpack.cli.tables import make_table
+from mocpack.common.units import parse_bandwidth
 from mocpack.errors import UsageError
 from mocpack.papers.chattopadhyay import energy as energy_model
-from mocpack.units import parse_bandwidth
 
 PANEL = "Energy"
 

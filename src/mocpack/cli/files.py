@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from mocpack import _api
-from mocpack.arguments import check_local_path
 from mocpack.cli.terminal import print_note, stdin_bytes, stdout_bytes
 from mocpack.cli.terminal import stderr as stderr
 from mocpack.cli.terminal import stdout as stdout
-from mocpack.clip import AnyClip
+from mocpack.common.arguments import check_local_path
+from mocpack.common.units import parse_frame_range
 from mocpack.container import DEFAULT_LIMIT, is_packed
 from mocpack.errors import BoundError, FormatError, MocpackError, UsageError
 from mocpack.io import (
@@ -28,7 +28,7 @@ from mocpack.io import (
 from mocpack.io.assumptions import describe_motion_assumptions
 from mocpack.io.atomic import target_folder, would_overwrite, write_atomically
 from mocpack.io.choice import list_names
-from mocpack.units import parse_frame_range
+from mocpack.model.clip import AnyClip
 
 PIPE = "-"
 NAMELESS_INPUT = "name an output file with -o, because standard input has no file name"

@@ -23,14 +23,20 @@ from mocpack.cli.notes import archive_facts, describe_length, join_notes
 from mocpack.cli.reading import Reading
 from mocpack.cli.tables import make_fact_table, make_table, scene_table
 from mocpack.cli.terminal import print_json
-from mocpack.clip import AnyClip, Clip, ClipHeader
 from mocpack.codec import Layer, PayloadLayout
+from mocpack.common.texts import count_of
+from mocpack.common.units import (
+    format_angle,
+    format_length,
+    format_size,
+    to_degrees,
+    to_millimeters,
+)
 from mocpack.container import FORMAT_VERSION, TrackHead, is_packed
 from mocpack.errors import FormatError, SceneError, TruncatedError, UsageError, name_errors
 from mocpack.io.assumptions import describe_assumptions
 from mocpack.io.table import find_format
-from mocpack.texts import count_of
-from mocpack.units import format_angle, format_length, format_size, to_degrees, to_millimeters
+from mocpack.model.clip import AnyClip, Clip, ClipHeader
 
 
 def run(

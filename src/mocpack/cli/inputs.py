@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from glob import glob, has_magic
 from pathlib import Path
 
-from mocpack.arguments import check_local_path, is_url
 from mocpack.cli.files import NAMELESS_INPUT, PIPE, names_folder
 from mocpack.cli.terminal import print_error
+from mocpack.common.arguments import check_local_path, is_url
 from mocpack.errors import UsageError
 from mocpack.io import supported_extensions
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from mocpack.clip import AnyHeader, Clip, ClipHeader, measure_error
+from mocpack.common.units import format_angle, format_length
 from mocpack.container import Errors, JointErrors
 from mocpack.metrics.angles import joint_angles
 from mocpack.metrics.comparison import ANGLE_SLACK_RAD, POSITION_SLACK_M
-from mocpack.units import format_angle, format_length
+from mocpack.model.clip import AnyHeader, Clip, ClipHeader, measure_error
 
 ROUNDING = 1.001  # files round measured errors up by at most 0.07 %
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from mocpack.file_errors import add_path_to_errors
+from mocpack.common.file_errors import add_path_to_errors
 
 JOURNAL_NAME = ".mocpack-batch.jsonl"
 

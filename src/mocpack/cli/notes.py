@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from mocpack.common.texts import count_of
 from mocpack.io.assumptions import describe_assumptions
-from mocpack.texts import count_of
 
 if TYPE_CHECKING:
     from mocpack.corpora import Corpus

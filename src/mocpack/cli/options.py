@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mocpack.presets import PRESETS, describe_presets
+from mocpack.rate.presets import PRESETS, describe_presets
 
 EFFORTS = ("fast", "default", "best")
 MAX_PORT = 65_535
@@ -15,7 +15,7 @@ MAX_PORT = 65_535
 
 def complete_codec(incomplete: str) -> list[str]:
     """Return the codecs that complete a word in a shell."""
-    from mocpack.registry import codec_ids
+    from mocpack.codecs.registry import codec_ids
 
     return [name for name in codec_ids() if name.startswith(incomplete)]
 

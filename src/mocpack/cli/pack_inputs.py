@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from mocpack.arguments import is_url
 from mocpack.cli.inputs import (
     MOTION_EXTENSIONS,
     ROBOT_MOTION_EXTENSIONS,
@@ -14,6 +13,7 @@ from mocpack.cli.inputs import (
     find_sources,
     is_motion,
 )
+from mocpack.common.arguments import is_url
 from mocpack.corpora import storage
 from mocpack.corpora.packing import PackOptions
 from mocpack.corpora.planning import PackPlan

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from mocpack.arguments import is_url
 from mocpack.cli import files
 from mocpack.cli.progress import make_progress_bar
+from mocpack.common.arguments import is_url
 from mocpack.corpora import catalog, pack_record, parts, storage
 from mocpack.corpora.engines import Engine
 from mocpack.corpora.packing import RejectedFile

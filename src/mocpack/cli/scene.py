@@ -16,12 +16,12 @@ from mocpack.cli.progress import run_with_progress
 from mocpack.cli.reading import SourceOptions
 from mocpack.cli.tables import scene_table
 from mocpack.cli.terminal import print_json
-from mocpack.clip import AnyClip, Clip, ClipHeader
+from mocpack.codecs.registry import AUTO_CODEC
+from mocpack.common.units import to_millimeters
 from mocpack.container import is_packed, pack_scene
 from mocpack.errors import MocpackError, UsageError
-from mocpack.registry import AUTO_CODEC
-from mocpack.scene import shift_start
-from mocpack.units import to_millimeters
+from mocpack.model.clip import AnyClip, Clip, ClipHeader
+from mocpack.model.scene import shift_start
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from rich.cells import cell_len
 from rich.table import Table
 
 from mocpack.cli.terminal import printable
-from mocpack.texts import count_of
-from mocpack.units import format_length, format_size
+from mocpack.common.texts import count_of
+from mocpack.common.units import format_length, format_size
 
 
 def make_table(*columns: str, left: Collection[str] = (), title: str | None = None) -> Table:

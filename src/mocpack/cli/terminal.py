@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, TextIO
 from rich.console import Console
 from rich.text import Text
 
-from mocpack.file_errors import NamedWriter
+from mocpack.common.file_errors import NamedWriter
 
 PIPE_WIDTH = 10_000  # characters per line if the output is not a terminal, so nothing wraps
 STREAMS = ("stdin", "stdout", "stderr")

@@ -11,18 +11,19 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from mocpack import _api, rate, tuning
+from mocpack import _api, rate
 from mocpack.cli import files, options
 from mocpack.cli.progress import make_progress_bar
 from mocpack.cli.reading import SourceOptions
 from mocpack.cli.tables import make_table
 from mocpack.cli.terminal import print_json
-from mocpack.clip import AnyClip
 from mocpack.codec import Codec, Goal, Trial
+from mocpack.codecs.registry import non_default_params, parse_codec
+from mocpack.common.units import format_size, parse_bandwidth, parse_energy, parse_size
 from mocpack.errors import UsageError
+from mocpack.model.clip import AnyClip
 from mocpack.papers.chattopadhyay.energy import Reception, largest_size, reception
-from mocpack.registry import non_default_params, parse_codec
-from mocpack.units import format_size, parse_bandwidth, parse_energy, parse_size
+from mocpack.rate import tuning
 
 MAX_TABLE_ROWS = 12
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mocpack.arrays import F64
-from mocpack.clip import AnyClip, AnyHeader, VertexClip, VertexHeader
 from mocpack.codec import Codec
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.floats import read_finite_floats
-from mocpack.dofs import from_dofs, select_coded_dofs, to_dofs
+from mocpack.common.arrays import F64
 from mocpack.errors import CorruptionError, InvalidClipError
+from mocpack.model.clip import AnyClip, AnyHeader, VertexClip, VertexHeader
+from mocpack.model.dofs import from_dofs, select_coded_dofs, to_dofs
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from mocpack.arrays import Mask
+from mocpack.common.arrays import Mask
 from mocpack.errors import CorruptionError, TruncatedError
 
 MAX_VARINT_BYTES = 10

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core
-from mocpack.arrays import I32, U8
+from mocpack.common.arrays import I32, U8
 from mocpack.errors import CorruptionError
 
 MAX_VALUE = 2**30

@@ -20,6 +20,8 @@ import numpy as np
 
 from mocpack import _core
 from mocpack.coding.fields import FieldWriter
+from mocpack.common.source import Source
+from mocpack.common.texts import check_text
 from mocpack.container.archive_index import (
     ARCHIVE_VERSION,
     COLUMNS,
@@ -35,8 +37,6 @@ from mocpack.container.archive_index import (
 )
 from mocpack.container.chunks import ARCHIVE_MAGIC, pack_chunk
 from mocpack.errors import InvalidClipError, TruncatedError, UsageError
-from mocpack.source import Source
-from mocpack.texts import check_text
 
 BASE_ID_BYTES = 4  # leading bytes of the SHA-256 of shared bytes
 SHARED_CHUNKS = ("SKEL", "MESH", "REST", "HING")

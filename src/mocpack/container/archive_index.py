@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from mocpack import _core
-from mocpack.arrays import F64, I64
 from mocpack.coding.fields import FieldWriter, deflate
+from mocpack.common.arrays import F64, I64
+from mocpack.common.source import BytesSource, Source
 from mocpack.container.chunks import ARCHIVE_MAGIC, check_version, read_chunk_head
 from mocpack.errors import CorruptionError, TruncatedError, UnsupportedVersionError
-from mocpack.source import BytesSource, Source
 
 ARCHIVE_VERSION = 1
 END_MAGIC = b"SOM"

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from mocpack.coding.fields import FieldReader
+from mocpack.common.source import Source, open_source
 from mocpack.container.archive import BASE_ID_BYTES
 from mocpack.container.archive_index import COPY, FILE, HEAD_BYTES, MAX_NAME_BYTES, ClipLocation
 from mocpack.container.chunks import read_chunk_head
 from mocpack.errors import CorruptionError, FormatError
-from mocpack.source import Source, open_source
 
 READ_BYTES = 1 << 20  # per read
 CHUNKS = ("BASE", "CLIP", "tabl", "INDX")

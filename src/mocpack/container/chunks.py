@@ -5,8 +5,8 @@ from __future__ import annotations
 import zlib
 
 from mocpack.coding.fields import MAX_VARINT_BYTES, FieldReader, FieldWriter
+from mocpack.common.source import Source
 from mocpack.errors import CorruptionError, UnsupportedVersionError
-from mocpack.source import Source
 
 # the first byte is not ASCII, so that a file converted as text is detected
 MAGIC = b"\x93MOC"

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from mocpack.clip import AnyHeader, ClipHeader, VertexHeader
 from mocpack.coding.fields import FieldWriter, deflate
+from mocpack.common.json_object import MAX_METADATA, pack_object
 from mocpack.container.chunks import FORMAT_VERSION, MAGIC, pack_chunk
 from mocpack.container.head import Errors, pack_head, pack_joint_bounds
 from mocpack.container.skel import pack_skeleton
 from mocpack.container.take_chunks import REQUIRED, Chunk, pack_take_data
 from mocpack.container.track import read_track_head
-from mocpack.json_object import MAX_METADATA, pack_object
-from mocpack.take_data import WIDTHS, TakeData
+from mocpack.model.clip import AnyHeader, ClipHeader, VertexHeader
+from mocpack.model.take_data import WIDTHS, TakeData
 
 # limits the memory that a small file can request; `pack` pads still clips to these sizes
 FRAMES_PER_BYTE = 64

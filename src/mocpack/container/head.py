@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from mocpack.arrays import F64
 from mocpack.coding.fields import FieldWriter
+from mocpack.common.arrays import F64
+from mocpack.common.json_object import pack_object
 from mocpack.container.numbers import pack_short
-from mocpack.json_object import pack_object
 
 KINDS = ("skeleton", "vertices")
 HAS_DECLARED, HAS_MEASURED, HAS_NEEDED, HAS_ANGLE = 1, 2, 4, 8

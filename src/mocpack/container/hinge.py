@@ -8,8 +8,8 @@ import numpy as np
 
 from mocpack.coding.fields import FieldWriter, deflate
 from mocpack.container.numbers import pack_numbers
-from mocpack.hinges import Hinges
-from mocpack.skeleton import Skeleton, channel_hinges
+from mocpack.model.hinges import Hinges
+from mocpack.model.skeleton import Skeleton, channel_hinges
 
 ROWS, CHANNELS = 0, 1  # rows are listed, or follow from the channels
 AXES = np.concatenate([np.eye(3), -np.eye(3)])

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mocpack.clip import AnyHeader, ClipHeader
+from mocpack.common.units import format_size, parse_size
 from mocpack.errors import MemoryLimitError
-from mocpack.units import format_size, parse_size
+from mocpack.model.clip import AnyHeader, ClipHeader
 
 DEFAULT_LIMIT = 1_000_000_000  # bytes
 

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core
-from mocpack.arrays import F64, I64
 from mocpack.coding.fields import FieldWriter, deflate
 from mocpack.coding.series import (
     MAX_VALUE,
@@ -21,6 +20,7 @@ from mocpack.coding.series import (
     ColumnGroup,
     encode_series,
 )
+from mocpack.common.arrays import F64, I64
 
 DOUBLES, FLOATS, DECIMALS, GRID, KNOWN_GRID, HALF_GRID = range(6)
 BRIEF, MAX_BRIEF_DEPTH = 6, 30  # known step and plain series; limit of the first column's depth

@@ -12,19 +12,19 @@ import numpy as np
 
 from mocpack import _core
 from mocpack.codec import Payload
+from mocpack.common.frozen import build_unchecked
+from mocpack.common.source import BytesSource, PartSource, Source
 from mocpack.container.file import FileContents
 from mocpack.container.head import Errors, JointErrors
 from mocpack.container.skel import CHANNELS
 from mocpack.container.take_chunks import Chunk
 from mocpack.container.track import TrackHead, track_head, track_values
 from mocpack.errors import CorruptionError, InvalidClipError
-from mocpack.frozen import build_unchecked
-from mocpack.header import AnyHeader, ClipHeader, VertexHeader
-from mocpack.hinges import Hinges
-from mocpack.skeleton import Skeleton
-from mocpack.source import BytesSource, PartSource, Source
-from mocpack.space import HANDEDNESS, UP_AXES
-from mocpack.take_data import NO_TAKE_DATA, WIDTHS, TakeData, Track
+from mocpack.model.header import AnyHeader, ClipHeader, VertexHeader
+from mocpack.model.hinges import Hinges
+from mocpack.model.skeleton import Skeleton
+from mocpack.model.space import HANDEDNESS, UP_AXES
+from mocpack.model.take_data import NO_TAKE_DATA, WIDTHS, TakeData, Track
 
 BYTES_PER_NUMBER = 64  # memory that decoding a value of take data may use
 PART_OF_CHUNK = {

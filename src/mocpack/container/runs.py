@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mocpack.arrays import I64, Mask
 from mocpack.coding.fields import FieldWriter, deflate
+from mocpack.common.arrays import I64, Mask
 
 
 def pack_runs(out: FieldWriter, ids: I64) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mocpack.coding.fields import FieldWriter
+from mocpack.common.texts import check_text
 from mocpack.container.chunks import FORMAT_VERSION, MAGIC, pack_chunk
 from mocpack.errors import InvalidClipError, UsageError
-from mocpack.texts import check_text
 
 CLIP = "CLIP"
 MAX_CLIP_NAME = 1024  # bytes of UTF-8

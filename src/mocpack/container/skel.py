@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from mocpack import _core
-from mocpack.arrays import F64
 from mocpack.coding.fields import FieldWriter, deflate
-from mocpack.rotations import IDENTITY, as_euler
-from mocpack.skeleton import POSITION_CHANNELS, ROTATION_CHANNELS, Skeleton
+from mocpack.common.arrays import F64
+from mocpack.model.rotations import IDENTITY, as_euler
+from mocpack.model.skeleton import POSITION_CHANNELS, ROTATION_CHANNELS, Skeleton
 
 # common units by index; 255 means that the unit's length follows
 UNITS = (1.0, 0.01, 0.001, 0.0254, 0.0254 / 0.45)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from mocpack.arrays import F64
-from mocpack.clip import ClipHeader
 from mocpack.coding.fields import FieldWriter, deflate
+from mocpack.common.arrays import F64
 from mocpack.container.hinge import pack_hinges
 from mocpack.container.numbers import pack_numbers
 from mocpack.container.runs import pack_valid
 from mocpack.container.track import pack_track
-from mocpack.rotations import IDENTITY, to_grid
-from mocpack.space import HANDEDNESS, UP_AXES
-from mocpack.take_data import TakeData
+from mocpack.model.clip import ClipHeader
+from mocpack.model.rotations import IDENTITY, to_grid
+from mocpack.model.space import HANDEDNESS, UP_AXES
+from mocpack.model.take_data import TakeData
 
 Chunk = tuple[str, bytes]
 

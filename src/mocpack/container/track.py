@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from mocpack import _core
-from mocpack.arrays import F64
 from mocpack.coding.fields import FieldWriter, deflate
+from mocpack.common.arrays import F64
 from mocpack.container.numbers import pack_numbers, pack_short
 from mocpack.container.runs import pack_flags, pack_runs
-from mocpack.rotations import as_rotvec, conjugate, multiply, normalize
-from mocpack.take_data import KINDS, WIDTHS, Track
+from mocpack.model.rotations import as_rotvec, conjugate, multiply, normalize
+from mocpack.model.take_data import KINDS, WIDTHS, Track
 
 HAS_RATE, HAS_START, HAS_TIMES, HAS_BOUND, HAS_UNIT = 1, 2, 4, 8, 16
 MAX_KINDS = 8  # flags use the higher bits of the same byte

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from mocpack.clip import ClipHeader
+from mocpack.common.optional_packages import require
+from mocpack.common.units import to_millimeters
 from mocpack.container import DEFAULT_LIMIT, Index, base_id, to_stored_clip
 from mocpack.corpora.parquet import read_parquet
 from mocpack.errors import CorruptionError, UsageError, name_errors
+from mocpack.model.clip import ClipHeader
 from mocpack.motion import Motion
-from mocpack.optional_packages import require
-from mocpack.units import to_millimeters
 
 PURPOSE = "the catalog of an archive"
 CLIP_COLUMN = "clip"

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from mocpack.arrays import F32
-from mocpack.clip import ClipHeader
+from mocpack.common.arrays import F32
 from mocpack.errors import UsageError
 from mocpack.io import humanml3d
+from mocpack.model.clip import ClipHeader
 
 NAME = "humanml3d"
 FRAME_TOLERANCE = 1e-6  # fraction of a frame, for rounding of times

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from mocpack import _core
-from mocpack.arguments import check_integer
-from mocpack.arrays import F32, I64
+from mocpack.common.arguments import check_integer
+from mocpack.common.arrays import F32, I64
 from mocpack.corpora.features import STORED_FEATURES, window_plan
 from mocpack.corpora.reading import Corpus
 from mocpack.errors import UsageError

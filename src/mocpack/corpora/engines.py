@@ -15,9 +15,9 @@ from functools import wraps
 from itertools import islice
 from typing import Any
 
+from mocpack.common.optional_packages import require
 from mocpack.cores import core_count, limit_cores
 from mocpack.errors import UsageError
-from mocpack.optional_packages import require
 from mocpack.workers import LostJob, run_each
 
 Job = tuple[Any, ...]

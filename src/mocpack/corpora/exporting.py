@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from mocpack import _api
-from mocpack.arguments import check_local_path
-from mocpack.arrays import F32
-from mocpack.clip import Clip
+from mocpack.common.arguments import check_local_path
+from mocpack.common.arrays import F32
 from mocpack.corpora import catalog
 from mocpack.corpora.reading import Corpus
 from mocpack.errors import MissingExtraError, UsageError
 from mocpack.io.atomic import atomic_stream
+from mocpack.model.clip import Clip
 
 ROW_GROUP_ROWS = 1 << 16  # largest Parquet row group
 

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from mocpack import _core, mirroring, rotations, space
-from mocpack.clip import ClipHeader
+from mocpack import _core
 from mocpack.errors import UsageError
-from mocpack.hinges import Hinges
 from mocpack.metrics.contacts import FOOT_NAME
-from mocpack.skeleton import Skeleton
+from mocpack.model import mirroring, rotations, space
+from mocpack.model.clip import ClipHeader
+from mocpack.model.hinges import Hinges
+from mocpack.model.skeleton import Skeleton
 
 FEATURES = (
     "quaternion",

@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mocpack.common.source import Source, open_source
+from mocpack.common.units import parse_size
 from mocpack.container import (
     ClipLocation,
     Index,
@@ -34,8 +36,6 @@ from mocpack.errors import (
     UsageError,
 )
 from mocpack.io.choice import list_names
-from mocpack.source import Source, open_source
-from mocpack.units import parse_size
 
 
 def merge(

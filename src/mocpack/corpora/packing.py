@@ -16,8 +16,10 @@ from typing import Any
 import numpy as np
 
 from mocpack import _api
-from mocpack.arguments import check_integer, is_url
-from mocpack.clip import AnyClip
+from mocpack.codecs.registry import AUTO_CODEC
+from mocpack.common.arguments import check_integer, is_url
+from mocpack.common.termination import unwind_when_terminated
+from mocpack.common.units import parse_frame_range, parse_length, parse_size
 from mocpack.container import StoredClip, check_name, is_packed, to_stored_clip
 from mocpack.cores import core_count
 from mocpack.corpora import catalog, storage
@@ -25,10 +27,8 @@ from mocpack.corpora.catalog import Row
 from mocpack.corpora.writing import CorpusWriter, front_size
 from mocpack.errors import FormatError, MocpackError, UsageError, describe_bug
 from mocpack.io import list_clips_in_bytes
+from mocpack.model.clip import AnyClip
 from mocpack.motion import Motion
-from mocpack.registry import AUTO_CODEC
-from mocpack.termination import unwind_when_terminated
-from mocpack.units import parse_frame_range, parse_length, parse_size
 from mocpack.workers import LostJob, run_each
 
 ALL_FRAMES = ":"

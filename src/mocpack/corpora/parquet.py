@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from mocpack.common.optional_packages import require
+from mocpack.common.units import format_size
 from mocpack.errors import CorruptionError, MemoryLimitError
-from mocpack.optional_packages import require
-from mocpack.units import format_size
 
 FOOTER_EXPANSION = 512  # memory of a parsed footer per byte; pyarrow takes up to 475
 VALUE_BYTES = 32  # memory of a value per level of nesting, beside its text

@@ -18,7 +18,8 @@ from typing import Any
 
 import mocpack
 from mocpack import progress
-from mocpack.arguments import is_url
+from mocpack.common.arguments import is_url
+from mocpack.common.source import open_source
 from mocpack.container import ArchiveWriter, StoredClip, read_stored_clips, read_trailer
 from mocpack.corpora import storage
 from mocpack.corpora.catalog import Row
@@ -33,7 +34,6 @@ from mocpack.corpora.packing import (
 from mocpack.corpora.planning import FileHashes, Part
 from mocpack.corpora.writing import CorpusWriter
 from mocpack.errors import CorruptionError, FormatError, MocpackError, UsageError
-from mocpack.source import open_source
 from mocpack.workers import LostJob
 
 MAX_PREFETCHED_PARTS = 16  # read in parallel from a URL

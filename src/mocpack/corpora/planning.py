@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import mocpack
-from mocpack.arguments import is_url
+from mocpack.common.arguments import is_url
 from mocpack.container import check_name
 from mocpack.corpora import storage
 from mocpack.corpora.packing import PackOptions

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
-from mocpack.arguments import check_integer, check_path, is_url
 from mocpack.codec import ArrayWindows, WindowWriter
+from mocpack.common.arguments import check_integer, check_path, is_url
+from mocpack.common.source import Source, open_source
+from mocpack.common.units import parse_size
 from mocpack.container import (
     DEFAULT_LIMIT,
     FILE,
@@ -29,8 +31,6 @@ from mocpack.corpora.remote import RangeCache, RemoteSource
 from mocpack.errors import FormatError, UsageError, name_errors
 from mocpack.io.choice import find_index
 from mocpack.motion import Motion
-from mocpack.source import Source, open_source
-from mocpack.units import parse_size
 
 if TYPE_CHECKING:
     from mocpack.corpora.windows import Windows

@@ -14,11 +14,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from mocpack.common.file_errors import add_path_to_errors
+from mocpack.common.optional_packages import require
+from mocpack.common.source import Source
 from mocpack.container import ARCHIVE_MAGIC, FOOTER_BYTES, read_footer
 from mocpack.errors import FormatError, MissingExtraError, MocpackError, TruncatedError, UsageError
-from mocpack.file_errors import add_path_to_errors
-from mocpack.optional_packages import require
-from mocpack.source import Source
 
 TAIL_BYTES = 1 << 18  # first request, from the end: the trailer of some hundred clips
 MAX_GAP_BYTES = 1 << 15  # ranges closer than this are fetched by one request

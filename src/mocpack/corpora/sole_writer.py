@@ -15,11 +15,11 @@ from contextvars import ContextVar
 from pathlib import Path
 from types import MappingProxyType
 
-from mocpack.arguments import is_url
+from mocpack.common.arguments import is_url
+from mocpack.common.file_errors import add_path_to_errors
+from mocpack.common.termination import unwind_when_terminated
 from mocpack.corpora import storage
 from mocpack.errors import UsageError
-from mocpack.file_errors import add_path_to_errors
-from mocpack.termination import unwind_when_terminated
 
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL, errno.EBADF)
 MAX_NAME_BYTES = 240  # of the archive in the name of its lock; file names have at most 255 bytes

@@ -17,12 +17,12 @@ from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, TypeVar
 
 from mocpack import io
-from mocpack.arguments import is_url
+from mocpack.common.arguments import is_url
+from mocpack.common.file_errors import NamedWriter
+from mocpack.common.termination import unwind_when_terminated
 from mocpack.corpora.remote import file_system, name_store_errors
 from mocpack.errors import UsageError
-from mocpack.file_errors import NamedWriter
 from mocpack.io.atomic import atomic_stream, write_atomically
-from mocpack.termination import unwind_when_terminated
 
 # object stores, which have buckets instead of folders
 BUCKET_PROTOCOLS = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oci", "oss"}

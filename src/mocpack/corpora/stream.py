@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from mocpack.arguments import check_integer, check_integers
-from mocpack.arrays import F32
+from mocpack.common.arguments import check_integer, check_integers
+from mocpack.common.arrays import F32
 from mocpack.corpora.decoded_cache import decode_rows
 from mocpack.corpora.windows import Windows
 from mocpack.errors import UsageError

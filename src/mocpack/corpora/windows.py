@@ -12,9 +12,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from mocpack import _core
-from mocpack.arguments import check_integer, check_integers, is_finite
-from mocpack.arrays import F32, F64, I64, Mask
-from mocpack.clip import ClipHeader
+from mocpack.common.arguments import check_integer, check_integers, is_finite
+from mocpack.common.arrays import F32, F64, I64, Mask
+from mocpack.common.units import parse_size
 from mocpack.corpora import clip_features
 from mocpack.corpora.decoded_cache import DecodedCache
 from mocpack.corpora.features import (
@@ -28,8 +28,8 @@ from mocpack.corpora.reading import Corpus
 from mocpack.errors import ShortClipWarning, UsageError, name_errors
 from mocpack.io.choice import list_names
 from mocpack.io.humanml3d import FRAME_RATE
-from mocpack.mirroring import MAX_ASYMMETRY
-from mocpack.units import parse_size
+from mocpack.model.clip import ClipHeader
+from mocpack.model.mirroring import MAX_ASYMMETRY
 
 FRAME_TOLERANCE = 1e-6  # fraction of a frame, for rounding of times
 MAX_NAMES_LISTED = 5  # clips in a message

@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from mocpack import rotations
-from mocpack.arrays import F64
-from mocpack.clip import AnyClip, Clip
+from mocpack.common.arrays import F64
 from mocpack.errors import CorruptionError, InvalidClipError, UnsupportedClipError
 from mocpack.io import npz
 from mocpack.io.assumptions import STAND_IN_BONES
 from mocpack.io.npz import Arrays
-from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, Skeleton
-from mocpack.space import conversion_matrix
-from mocpack.take_data import Track
+from mocpack.model import rotations
+from mocpack.model.clip import AnyClip, Clip
+from mocpack.model.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, Skeleton
+from mocpack.model.space import conversion_matrix
+from mocpack.model.take_data import Track
 
 # (name, parent, position in the parent's frame in meters) in the pose without rotations: arms out,
 # y up, left side along +x. These are our own round measurements. The right side mirrors the left.

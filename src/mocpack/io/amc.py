@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 
 from mocpack import _core
-from mocpack.arrays import F64
-from mocpack.clip import Clip, ClipHeader
-from mocpack.dofs import from_channels, from_dofs
+from mocpack.common.arrays import F64
 from mocpack.errors import CorruptionError, FormatError, TruncatedError, name_errors
 from mocpack.io import asf, text
 from mocpack.io.asf import Asf, Line, iterate_lines, normalize_line_endings
 from mocpack.io.asf_fit import fit
 from mocpack.io.assumptions import choose_frame_rate
 from mocpack.io.text import parse_number
-from mocpack.skeleton import Skeleton
+from mocpack.model.clip import Clip, ClipHeader
+from mocpack.model.dofs import from_channels, from_dofs
+from mocpack.model.skeleton import Skeleton
 
 MAX_SPARSE_NUMBERS = 1 << 23  # of a motion with incomplete frames: 64 MiB
 MAX_FRAME_NUMBER_DIGITS = 15

@@ -12,13 +12,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from mocpack import _core, rotations
-from mocpack.arrays import F64
+from mocpack import _core
+from mocpack.common.arrays import F64
 from mocpack.errors import CorruptionError, FormatError, TruncatedError
-from mocpack.hinges import Hinges
 from mocpack.io.text import format_number, length_decimals, parse_number, to_source_numbers
 from mocpack.io.unit_guess import guess_unit, is_plausible
-from mocpack.skeleton import Skeleton, channel_hinges
+from mocpack.model import rotations
+from mocpack.model.hinges import Hinges
+from mocpack.model.skeleton import Skeleton, channel_hinges
 
 INCH_M = 0.0254
 LIMIT_DECIMALS = 4  # of radians; finer than joints are measured, and small in the file

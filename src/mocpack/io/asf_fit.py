@@ -11,14 +11,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from mocpack import rotations
-from mocpack.arrays import F64
-from mocpack.clip import Clip
-from mocpack.dofs import to_channels
+from mocpack.common.arrays import F64
 from mocpack.errors import UnsupportedClipError
 from mocpack.io.asf import INCH_M, ROOT, Asf, Bone, bone_vectors, choose_unit
 from mocpack.io.text import make_unique
-from mocpack.skeleton import Skeleton
+from mocpack.model import rotations
+from mocpack.model.clip import Clip
+from mocpack.model.dofs import to_channels
+from mocpack.model.skeleton import Skeleton
 
 POSITION_DOFS, ROTATION_DOFS = ("tx", "ty", "tz"), ("rx", "ry", "rz")
 

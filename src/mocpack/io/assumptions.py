@@ -10,9 +10,9 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from mocpack.clip import AnyClip
+from mocpack.common.units import format_length
 from mocpack.errors import FormatWarning
-from mocpack.units import format_length
+from mocpack.model.clip import AnyClip
 
 STAND_IN_BONES = "stand-in"  # metadata "bones" of a body without a body model
 MIN_FIT_ERROR_MM = 1.0  # smaller ones are rounding

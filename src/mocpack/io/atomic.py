@@ -16,8 +16,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from mocpack.file_errors import NamedWriter, add_path_to_errors
-from mocpack.termination import unwind_when_terminated
+from mocpack.common.file_errors import NamedWriter, add_path_to_errors
+from mocpack.common.termination import unwind_when_terminated
 
 MAX_LINKS = 40  # as in the Linux kernel
 MKSTEMP_SUFFIX_LENGTH = 8  # characters that `mkstemp` appends

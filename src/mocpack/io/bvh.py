@@ -14,14 +14,15 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from mocpack import _core
-from mocpack.arrays import F64
-from mocpack.clip import Clip, ClipHeader
-from mocpack.dofs import from_channels, to_channels
+from mocpack.common.arrays import F64
+from mocpack.common.units import format_length
 from mocpack.errors import CorruptionError, FormatError, FormatWarning, TruncatedError
 from mocpack.io import text
 from mocpack.io.bvh_fit import fit, list_children
 from mocpack.io.unit_guess import guess_unit
-from mocpack.skeleton import (
+from mocpack.model.clip import Clip, ClipHeader
+from mocpack.model.dofs import from_channels, to_channels
+from mocpack.model.skeleton import (
     MAX_END_SITES,
     MAX_JOINTS,
     MAX_NAME,
@@ -30,7 +31,6 @@ from mocpack.skeleton import (
     Skeleton,
     channel_hinges,
 )
-from mocpack.units import format_length
 
 MAX_DEPTH = 10_000
 MAX_INDENT_TABS = 100  # limits the file size of chains of thousands of joints

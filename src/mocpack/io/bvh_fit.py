@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from mocpack.clip import Clip
-from mocpack.dofs import to_channels
 from mocpack.errors import UnsupportedClipError
 from mocpack.io import text
-from mocpack.rotations import IDENTITY
-from mocpack.skeleton import POSITION_CHANNELS, ROTATION_CHANNELS, Skeleton, default_channels
+from mocpack.model.clip import Clip
+from mocpack.model.dofs import to_channels
+from mocpack.model.rotations import IDENTITY
+from mocpack.model.skeleton import POSITION_CHANNELS, ROTATION_CHANNELS, Skeleton, default_channels
 
 BVH_CHANNELS = POSITION_CHANNELS[:3] + ROTATION_CHANNELS[:3]
 

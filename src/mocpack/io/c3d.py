@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from mocpack import space
-from mocpack.arrays import F64
-from mocpack.clip import Clip
+from mocpack.common.arrays import F64
 from mocpack.errors import CorruptionError, FormatError, UnsupportedClipError
 from mocpack.io import c3d_file
 from mocpack.io.c3d_file import Recording
 from mocpack.io.choice import find_index
 from mocpack.io.text import make_unique
 from mocpack.io.up_axis import guess_up_axis
-from mocpack.take_data import Track
+from mocpack.model import space
+from mocpack.model.clip import Clip
+from mocpack.model.take_data import Track
 
 UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "in": 0.0254, "inch": 0.0254, "ft": 0.3048}
 DEFAULT_UP = "z"  # of files without Y_SCREEN, as most laboratories use it

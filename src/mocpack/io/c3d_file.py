@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mocpack.arrays import F64
+from mocpack.common.arrays import F64
 from mocpack.errors import CorruptionError, FormatError, TruncatedError, UnsupportedClipError
 
 Value = str | list[str] | F64

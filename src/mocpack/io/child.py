@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mocpack.common.optional_packages import missing_package_error
+from mocpack.common.termination import unwind_when_terminated
 from mocpack.errors import CorruptionError, FormatError
 from mocpack.io import child_main
 from mocpack.io.choice import MAX_POSES, find_index
 from mocpack.io.text import make_unique
-from mocpack.optional_packages import missing_package_error
-from mocpack.termination import unwind_when_terminated
 from mocpack.workers import describe_exit
 
 MEMORY_PER_BYTE, MAX_MEMORY_BYTES = 64, 12 << 30  # of the child, beyond its initial size

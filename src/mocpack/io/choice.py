@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mocpack.arguments import check_number, did_you_mean
+from mocpack.common.arguments import check_number, did_you_mean
 from mocpack.errors import SceneError, UsageError
 
 MAX_FPS = 1e5

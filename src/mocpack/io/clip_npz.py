@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mocpack.clip import Clip, ClipHeader
 from mocpack.errors import CorruptionError
-from mocpack.hinges import Hinges
 from mocpack.io import npz
-from mocpack.skeleton import MAX_JOINTS, Skeleton
-from mocpack.take_data import TakeData, Track
+from mocpack.model.clip import Clip, ClipHeader
+from mocpack.model.hinges import Hinges
+from mocpack.model.skeleton import MAX_JOINTS, Skeleton
+from mocpack.model.take_data import TakeData, Track
 
 XYZW, WXYZ = "xyzw", "wxyz"
 

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mocpack.clip import AnyClip, Clip, VertexClip
+from mocpack.common.units import format_length
 from mocpack.io.choice import list_names
-from mocpack.units import format_length
+from mocpack.model.clip import AnyClip, Clip, VertexClip
 
 # Written by readers themselves; a difference is not a loss.
 OWN_METADATA = frozenset(

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from mocpack import rotations
-from mocpack.arrays import F64
-from mocpack.clip import Clip
+from mocpack.common.arrays import F64
 from mocpack.errors import CorruptionError, FormatError
-from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, Skeleton
+from mocpack.model import rotations
+from mocpack.model.clip import Clip
+from mocpack.model.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, Skeleton
 
 # (name, parent, position in the parent's frame, numbers per frame)
 BODY = (

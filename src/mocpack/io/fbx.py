@@ -13,17 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from mocpack import rotations, space
-from mocpack.arrays import F64, I64
-from mocpack.clip import Clip
+from mocpack.common.arrays import F64, I64
+from mocpack.common.texts import shorten_text
 from mocpack.errors import CorruptionError, FormatError, InvalidClipError, name_errors
 from mocpack.io import fbx_child, keyed_frames
 from mocpack.io.child import Numbers, Reader, motion_names, read_motion, run_reader
 from mocpack.io.choice import check_fps, list_names
 from mocpack.io.text import make_unique
-from mocpack.skeleton import MAX_JOINTS, MAX_NAME, Skeleton, default_channels
-from mocpack.take_data import split_scales
-from mocpack.texts import shorten_text
+from mocpack.model import rotations, space
+from mocpack.model.clip import Clip
+from mocpack.model.skeleton import MAX_JOINTS, MAX_NAME, Skeleton, default_channels
+from mocpack.model.take_data import split_scales
 
 UFBX = Reader(fbx_child.__file__, "ufbx", "fbx", "FBX")
 MIN_MOVEMENT_M = 1e-6  # smaller deviations from the rest position are ignored

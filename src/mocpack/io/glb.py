@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from mocpack.arrays import F64
-from mocpack.clip import Clip
+from mocpack.common.arrays import F64
 from mocpack.io import gltf_build
 from mocpack.io.bvh_fit import list_children
 from mocpack.io.gltf_build import Buffer
 from mocpack.io.gltf_file import FIGURE, GENERATOR, MAGIC, Object
-from mocpack.rotations import IDENTITY
-from mocpack.skeleton import Skeleton
+from mocpack.model.clip import Clip
+from mocpack.model.rotations import IDENTITY
+from mocpack.model.skeleton import Skeleton
 
 IDENTITY_POSE = {"translation": (0.0, 0.0, 0.0), "rotation": IDENTITY, "scale": (1.0, 1.0, 1.0)}
 END_SITE_MARK, ORIGIN_MARK = "end site", "origin"  # values of extras.mocpack in such nodes

@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from mocpack import rotations
-from mocpack.arrays import F64
-from mocpack.clip import Clip
+from mocpack.common.arrays import F64
+from mocpack.common.texts import shorten_text
 from mocpack.errors import CorruptionError, FormatError, InvalidClipError, name_errors
 from mocpack.io import gltf_file, gltf_keys
 from mocpack.io.choice import MAX_POSES, find_index
@@ -22,9 +21,10 @@ from mocpack.io.gltf_file import FIGURE, GENERATOR, Document, Object
 from mocpack.io.gltf_keys import Keys
 from mocpack.io.keyed_frames import weight_tracks
 from mocpack.io.text import make_unique
-from mocpack.skeleton import MAX_NAME, Skeleton, default_channels
-from mocpack.take_data import Track
-from mocpack.texts import shorten_text
+from mocpack.model import rotations
+from mocpack.model.clip import Clip
+from mocpack.model.skeleton import MAX_NAME, Skeleton, default_channels
+from mocpack.model.take_data import Track
 
 PATH_WIDTHS = {"translation": 3, "rotation": 4, "scale": 3}
 MIN_MOVEMENT_M = 1e-6  # smaller deviations from the rest position are ignored

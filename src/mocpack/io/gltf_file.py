@@ -18,7 +18,7 @@ from urllib.parse import unquote
 import numpy as np
 import numpy.typing as npt
 
-from mocpack.arrays import F64
+from mocpack.common.arrays import F64
 from mocpack.errors import (
     CorruptionError,
     FormatError,

@@ -15,14 +15,14 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from mocpack.arrays import F64
-from mocpack.clip import AnyClip, Clip
+from mocpack.common.arrays import F64
 from mocpack.errors import CorruptionError, FormatError, UsageError
 from mocpack.io import glb, gltf, gltf_build, gltf_file, meshopt
 from mocpack.io.choice import list_names
 from mocpack.io.gltf_build import Buffer
 from mocpack.io.gltf_file import Document, Object
-from mocpack.take_data import Track
+from mocpack.model.clip import AnyClip, Clip
+from mocpack.model.take_data import Track
 
 IMAGE_TYPES = {
     ".png": "image/png",

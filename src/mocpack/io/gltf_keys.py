@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from mocpack import rotations
-from mocpack.arrays import F64
+from mocpack.common.arrays import F64
 from mocpack.errors import CorruptionError, UsageError
 from mocpack.io.choice import check_fps
 from mocpack.io.keyed_frames import MAX_DEVIATION, MAX_SPLIT, MAX_TURN_RAD, max_turn
+from mocpack.model import rotations
 
 INTERPOLATIONS = ("STEP", "LINEAR", "CUBICSPLINE")
 MAX_TIME_S = 1e8

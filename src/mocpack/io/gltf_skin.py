@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from mocpack import rotations
-from mocpack.arrays import F64, I64
-from mocpack.clip import Clip
+from mocpack.common.arrays import F64, I64
 from mocpack.errors import CorruptionError, FormatError
 from mocpack.io import gltf, gltf_file
 from mocpack.io.gltf_file import Document, Object
+from mocpack.model import rotations
+from mocpack.model.clip import Clip
 
 TRIANGLES, STRIP, FAN = 4, 5, 6  # primitive modes with a surface
 MAX_INFLUENCES = 4  # joints per vertex

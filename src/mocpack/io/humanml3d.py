@@ -24,16 +24,16 @@ from typing import Any
 
 import numpy as np
 
-from mocpack import rotations
-from mocpack.arrays import F64
-from mocpack.clip import AnyClip, Clip
+from mocpack.common.arrays import F64
 from mocpack.errors import CorruptionError, InvalidClipError, UnsupportedClipError
 from mocpack.io import npz
 from mocpack.io.amass import BODY
 from mocpack.io.assumptions import choose_frame_rate
 from mocpack.io.position_fit import fit_skeleton
-from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, Skeleton
-from mocpack.space import MAX_COORDINATE_M
+from mocpack.model import rotations
+from mocpack.model.clip import AnyClip, Clip
+from mocpack.model.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, Skeleton
+from mocpack.model.space import MAX_COORDINATE_M
 
 JOINT_NAMES = tuple(name for name, _, _ in BODY)
 PARENTS = tuple(JOINT_NAMES.index(parent) if parent else -1 for _, parent, _ in BODY)

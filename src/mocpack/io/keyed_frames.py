@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from mocpack import rotations
-from mocpack.arrays import F64, I64, Mask
-from mocpack.take_data import Track
+from mocpack.common.arrays import F64, I64, Mask
+from mocpack.model import rotations
+from mocpack.model.take_data import Track
 
 WEIGHT_BOUND = 1e-4  # of weights of shapes and expressions, which range from 0 to 1
 MAX_DEVIATION = 1e-4  # of a curve from linear interpolation: meters, radians, scale

@@ -6,8 +6,8 @@ import struct
 
 import numpy as np
 
-from mocpack.clip import VertexClip, VertexHeader
 from mocpack.errors import CorruptionError, TruncatedError
+from mocpack.model.clip import VertexClip, VertexHeader
 
 HEADER = struct.Struct(">ii")  # frames, points
 UNEVEN_TOLERANCE = 1e-3  # of a frame; larger deviations from even times are an error

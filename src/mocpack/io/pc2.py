@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from mocpack.clip import VertexClip
 from mocpack.errors import CorruptionError, TruncatedError
 from mocpack.io.assumptions import choose_frame_rate, warn_of_frame_rate
+from mocpack.model.clip import VertexClip
 
 MAGIC = b"POINTCACHE2\0"
 HEADER = struct.Struct("<12siiffi")  # magic, version, points, start, step, samples

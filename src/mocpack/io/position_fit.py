@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mocpack import rotations
-from mocpack.arrays import F64
+from mocpack.common.arrays import F64
+from mocpack.model import rotations
 
 SHAPE_ROUNDS = 3  # of averaging bones that share a joint; one is exact for rigid bodies
 

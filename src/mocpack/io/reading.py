@@ -12,8 +12,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from mocpack.arguments import did_you_mean
-from mocpack.clip import AnyClip, Clip, check_coordinates
+from mocpack.common.arguments import did_you_mean
 from mocpack.errors import (
     CorruptionError,
     FormatError,
@@ -31,7 +30,8 @@ from mocpack.io.external_files import (
     read_external_file,
 )
 from mocpack.io.table import FORMATS, Format, find_format, lazy_function
-from mocpack.space import UP_AXES
+from mocpack.model.clip import AnyClip, Clip, check_coordinates
+from mocpack.model.space import UP_AXES
 
 READ_CHUNK_BYTES = 1 << 24
 PROBE_BYTES = 1 << 16  # enough to recognize a format that needs a skeleton file

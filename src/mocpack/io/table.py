@@ -8,11 +8,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from mocpack.clip import AnyClip
 from mocpack.errors import FormatError, TruncatedError, UsageError
 from mocpack.io import amc, asf, bvh, clip_npz, glb, mdd, pc2, probes, vertices_npz
 from mocpack.io.conversion_advice import suggest_conversion
 from mocpack.io.up_axis import read_with_up_axis
+from mocpack.model.clip import AnyClip
 
 ROBOT = "--robot FILE"
 ROBOT_OPTIONS = ("robot", "fps", "quaternion", "ignore_limits")

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core
-from mocpack.arrays import F64
-from mocpack.clip import Clip
-from mocpack.dofs import to_channels
+from mocpack.common.arrays import F64
+from mocpack.model.clip import Clip
+from mocpack.model.dofs import to_channels
 
 LENGTH_RESOLUTION_M = 1e-7  # a tenth of a micrometer, far below any error bound
 MAX_ROUNDING_M = 5e-7  # that rounding all angles, or all lengths, may move a joint

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from mocpack.arrays import F64
-from mocpack.clip import Clip
+from mocpack.common.arrays import F64
 from mocpack.errors import CorruptionError, FormatError, TruncatedError, UnsupportedClipError
 from mocpack.io.text import format_number, make_unique, to_source_numbers
+from mocpack.model.clip import Clip
 
 UNITS = {"m": 1.0, "dm": 0.1, "cm": 0.01, "mm": 0.001, "in": 0.0254, "ft": 0.3048}
 MAX_CELLS = 1 << 27

@@ -10,8 +10,8 @@ from typing import Protocol
 
 import numpy as np
 
-from mocpack.arrays import F64
-from mocpack.skeleton import longest_bone_path, parse_channels
+from mocpack.common.arrays import F64
+from mocpack.model.skeleton import longest_bone_path, parse_channels
 
 CMU_UNIT = 0.0254 / 0.45  # of CMU's motion database: 5.644 cm
 # name: (meters, relative frequency in files)

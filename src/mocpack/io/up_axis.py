@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from mocpack import rotations, space
-from mocpack.arrays import F64
-from mocpack.clip import AnyClip, Clip, VertexClip
-from mocpack.skeleton import DEFAULT_JOINT, POSITION_CHANNELS, ROTATION_CHANNELS
+from mocpack.common.arrays import F64
+from mocpack.model import rotations, space
+from mocpack.model.clip import AnyClip, Clip, VertexClip
+from mocpack.model.skeleton import DEFAULT_JOINT, POSITION_CHANNELS, ROTATION_CHANNELS
 
 MIN_RATIO = 1.25  # by which a sign must favor one axis to vote
 MAX_PROBE_FRAMES = 256

@@ -13,17 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from mocpack import rotations, space
-from mocpack.arrays import F64
-from mocpack.clip import Clip
+from mocpack.common.arrays import F64
+from mocpack.common.texts import shorten_text
 from mocpack.errors import CorruptionError, FormatError, InvalidClipError, name_errors
 from mocpack.io import keyed_frames, usd_child
 from mocpack.io.child import Numbers, Reader, motion_names, read_motion, run_reader
 from mocpack.io.choice import check_fps, list_names
 from mocpack.io.text import make_unique
-from mocpack.skeleton import MAX_JOINTS, MAX_NAME, Skeleton, default_channels
-from mocpack.take_data import Track
-from mocpack.texts import shorten_text
+from mocpack.model import rotations, space
+from mocpack.model.clip import Clip
+from mocpack.model.skeleton import MAX_JOINTS, MAX_NAME, Skeleton, default_channels
+from mocpack.model.take_data import Track
 
 USD = Reader(usd_child.__file__, "pxr", "usd", "USD", memory=4 << 30)
 MIN_MOVEMENT_M = 1e-9  # smaller deviations from the rest position are ignored

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from mocpack import rotations, space
-from mocpack.arrays import F64
-from mocpack.clip import Clip
+from mocpack.common.arrays import F64
+from mocpack.common.optional_packages import require
+from mocpack.common.termination import unwind_when_terminated
 from mocpack.io.usd import BLEND_SHAPE_PREFIX
-from mocpack.optional_packages import require
-from mocpack.skeleton import Skeleton
-from mocpack.termination import unwind_when_terminated
+from mocpack.model import rotations, space
+from mocpack.model.clip import Clip
+from mocpack.model.skeleton import Skeleton
 
 ROOT, ANIMATION = "/Clip", "/Clip/Skeleton/Animation"
 USD_MODULES = ("Sdf", "Usd", "UsdGeom", "UsdSkel", "UsdUtils", "Vt")  # submodules of pxr

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from mocpack.clip import VertexClip, VertexHeader
 from mocpack.errors import CorruptionError
 from mocpack.io import npz
+from mocpack.model.clip import VertexClip, VertexHeader
 
 
 def probe(data: bytes) -> bool:

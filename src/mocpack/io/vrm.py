@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from mocpack.clip import Clip
 from mocpack.errors import UnsupportedClipError
 from mocpack.io import glb, gltf_build
 from mocpack.io.gltf_build import Buffer
 from mocpack.io.gltf_file import GENERATOR, Object
-from mocpack.skeleton import Skeleton
+from mocpack.model.clip import Clip
+from mocpack.model.skeleton import Skeleton
 
 EXTENSION, VERSION = "VRMC_vrm_animation", "1.0"
 EXPRESSION_PREFIX = "expression."

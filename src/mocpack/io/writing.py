@@ -6,14 +6,14 @@ import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
-from mocpack.clip import AnyClip, Clip
-from mocpack.codec_clip import drop_take_data
 from mocpack.errors import FormatError, FormatWarning, UnsupportedClipError, UsageError, name_errors
 from mocpack.io.atomic import write_all_atomically, write_atomically
 from mocpack.io.conversion_report import CharacterFit, measure_character
 from mocpack.io.external_files import external_file_reader
 from mocpack.io.reading import read_bytes, read_file_bytes
 from mocpack.io.table import DIALECTS, FORMATS, ROBOT_DIALECTS, Format, lazy_function
+from mocpack.model.clip import AnyClip, Clip
+from mocpack.model.codec_clip import drop_take_data
 
 CHARACTER_EXTENSIONS = (".glb", ".gltf", ".vrma")  # of files that a clip can be added to
 

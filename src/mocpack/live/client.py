@@ -8,14 +8,14 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from mocpack.arrays import F64
+from mocpack.common.arrays import F64
+from mocpack.common.optional_packages import require
 from mocpack.errors import UsageError
 from mocpack.live.hello import Hello, is_hello
 from mocpack.live.receiver import Pose, Receiver
 from mocpack.live.report import read_json
 from mocpack.live.sender import Sender
 from mocpack.live.stage import StageAddress, check_secure, subprotocols, unpack_items
-from mocpack.optional_packages import require
 
 Frame = tuple[float, F64, F64]
 """Seconds on the sender's clock, rotations (J, 4), translations (M, 3)."""

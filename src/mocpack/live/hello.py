@@ -15,19 +15,20 @@ from functools import cached_property
 
 import numpy as np
 
-from mocpack import _core, rotations
-from mocpack.arguments import check_integer, check_number
-from mocpack.clip import ClipHeader
+from mocpack import _core
 from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
+from mocpack.common.arguments import check_integer, check_number
+from mocpack.common.source import BytesSource
 from mocpack.container import FORMAT_VERSION, Errors, Reader, pack_skeleton, pack_take_data
 from mocpack.container import MAGIC as FILE_MAGIC
 from mocpack.container.chunks import pack_chunk
 from mocpack.container.head import pack_head
 from mocpack.errors import CorruptionError, UnsupportedClipError, UsageError, name_errors
 from mocpack.live.rate_control import MAX_ERROR_M, MIN_ERROR_M
-from mocpack.skeleton import ROTATION_CHANNELS, channel_hinges
-from mocpack.source import BytesSource
-from mocpack.take_data import TakeData
+from mocpack.model import rotations
+from mocpack.model.clip import ClipHeader
+from mocpack.model.skeleton import ROTATION_CHANNELS, channel_hinges
+from mocpack.model.take_data import TakeData
 
 MAGIC = b"mlh1"
 MODEL = b"mlv1"

@@ -9,9 +9,9 @@ from operator import attrgetter
 
 import numpy as np
 
-from mocpack import rotations
-from mocpack.arguments import check_number
+from mocpack.common.arguments import check_number
 from mocpack.live.receiver import Pose, Receiver
+from mocpack.model import rotations
 
 JITTER_WINDOW_PACKETS = 480
 JITTER_QUANTILE = 0.95  # share of packets that arrive in time

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
-from mocpack.arguments import check_integer, check_number
+from mocpack.common.arguments import check_integer, check_number
 
 WINDOW_S = 1.0  # the bit rate is the mean over this time
 MIN_COARSEN_INTERVAL_S = 0.8  # a new mode starts with a large keyframe

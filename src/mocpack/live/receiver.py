@@ -8,8 +8,8 @@ from enum import IntEnum
 from itertools import islice
 
 from mocpack import _core
-from mocpack.arguments import check_integer
-from mocpack.arrays import F64
+from mocpack.common.arguments import check_integer
+from mocpack.common.arrays import F64
 from mocpack.live.hello import Hello
 from mocpack.live.packet_loss import PacketLoss
 from mocpack.live.report import Report

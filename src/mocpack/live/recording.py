@@ -11,11 +11,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from mocpack import rotations
-from mocpack.clip import Clip
 from mocpack.live.hello import Hello
 from mocpack.live.receiver import Pose, Receiver
-from mocpack.take_data import TakeData
+from mocpack.model import rotations
+from mocpack.model.clip import Clip
+from mocpack.model.take_data import TakeData
 
 MAX_GAP_S = 10.0  # shorter gaps are interpolated; a longer gap ends the clip
 MAX_JOINT_FRAMES = 1 << 20  # joints times frames per clip: 4.7 minutes of 31 joints at 120 fps

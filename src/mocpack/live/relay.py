@@ -18,6 +18,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any, Protocol
 
+from mocpack.common.optional_packages import require
 from mocpack.errors import FormatError, UsageError
 from mocpack.live.connections import Connections
 from mocpack.live.hello import Hello, is_hello
@@ -35,7 +36,6 @@ from mocpack.live.stage import (
     read_ping,
 )
 from mocpack.live.stream_buffer import StreamBuffer
-from mocpack.optional_packages import require
 
 CLOSE_TIMEOUT_S = 0.5  # when the relay stops; then connections are aborted
 BATCH_INTERVAL_S = 0.0025  # packets of several performers are sent together

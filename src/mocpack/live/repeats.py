@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from mocpack.arguments import check_integer, check_number
+from mocpack.common.arguments import check_integer, check_number
 
 MAX_UNREPAIRED = 0.001  # share of frames that may be lost with all of their copies
 MAX_REPEATS = 15  # the packet format needs no offsets for up to 16 consecutive rows

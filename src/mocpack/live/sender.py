@@ -8,14 +8,14 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from mocpack import _core
-from mocpack.arguments import check_integer, check_integers, check_number
-from mocpack.arrays import F64
-from mocpack.clip import ClipHeader
+from mocpack.common.arguments import check_integer, check_integers, check_number
+from mocpack.common.arrays import F64
 from mocpack.errors import InvalidClipError
 from mocpack.live.hello import Hello
 from mocpack.live.rate_control import Mode, RateControl
 from mocpack.live.repeats import MAX_REPEATS, MAX_UNREPAIRED, choose_repeats
 from mocpack.live.report import Report
+from mocpack.model.clip import ClipHeader
 
 KEYFRAME_INTERVAL = 120  # frames
 MAX_OFFSET = 63  # frames back: the encoder keeps their rows

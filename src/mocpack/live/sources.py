@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Protocol, TextIO
 
-from mocpack.clip import Clip, ClipHeader
 from mocpack.errors import FormatError, UsageError
 from mocpack.live.bridges.messages import MAX_MESSAGE_BYTES, read_frame, read_header
 from mocpack.live.client import Frame
+from mocpack.model.clip import Clip, ClipHeader
 
 
 class Source(Protocol):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
-from mocpack.arguments import is_finite
+from mocpack.common.arguments import is_finite
 from mocpack.errors import CorruptionError, UsageError
 from mocpack.live.report import read_json
 

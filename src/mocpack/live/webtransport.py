@@ -14,9 +14,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
+from mocpack.common.optional_packages import require
 from mocpack.live.datagrams import SILENCE_TIMEOUT_S, DatagramEndpoint
 from mocpack.live.relay import Relay
-from mocpack.optional_packages import require
 
 INFO_PATH = "/webtransport.json"
 MAX_DATAGRAM_BYTES = 1100  # passes every network without fragmentation

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mocpack.arrays import F64
-from mocpack.clip import Clip
-from mocpack.rotations import angle_between, as_rotvec, conjugate, multiply
+from mocpack.common.arrays import F64
+from mocpack.model.clip import Clip
+from mocpack.model.rotations import angle_between, as_rotvec, conjugate, multiply
 
 
 def angle_errors(original: Clip, decoded: Clip) -> F64:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from mocpack.arguments import check_number
-from mocpack.arrays import F64
-from mocpack.units import format_angle, format_length
+from mocpack.common.arguments import check_number
+from mocpack.common.arrays import F64
+from mocpack.common.units import format_angle, format_length
 
 MIN_SHOWN = 1e-9  # of any metric; less is rounding of float64, shown as 0
 MAX_WORST = 5  # worst joints and frames to list

@@ -6,10 +6,10 @@ import re
 
 import numpy as np
 
-from mocpack.arguments import check_number
-from mocpack.arrays import F64, Mask
-from mocpack.clip import Clip
-from mocpack.skeleton import Skeleton
+from mocpack.common.arguments import check_number
+from mocpack.common.arrays import F64, Mask
+from mocpack.model.clip import Clip
+from mocpack.model.skeleton import Skeleton
 
 FOOT_NAME = re.compile(r"foot|toe|ankle|heel|paw|hoof", re.IGNORECASE)
 FLOOR_PERCENTILE = 5  # of joint heights: the floor of a joint

@@ -8,15 +8,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from mocpack import clip as clips
-from mocpack import kinematics, rotations
-from mocpack.arrays import F64
-from mocpack.clip import AnyClip, Clip, VertexClip
-from mocpack.dofs import to_dofs
+from mocpack.common.arrays import F64
 from mocpack.errors import UnsupportedClipError, UsageError
 from mocpack.metrics.position import displacements, distances
 from mocpack.metrics.vertices import Sted, sted
-from mocpack.skeleton import Skeleton, rotation_order
+from mocpack.model import clip as clips
+from mocpack.model import kinematics, rotations
+from mocpack.model.clip import AnyClip, Clip, VertexClip
+from mocpack.model.dofs import to_dofs
+from mocpack.model.skeleton import Skeleton, rotation_order
 
 FRAME_TIME_TOLERANCE = 1e-3  # relative; smaller differences are rounding
 

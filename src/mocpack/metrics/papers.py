@@ -9,9 +9,9 @@ from typing import Literal
 
 import numpy as np
 
-from mocpack.arrays import F64
+from mocpack.common.arrays import F64
 from mocpack.metrics.position import distances
-from mocpack.skeleton import Skeleton, rotation_order
+from mocpack.model.skeleton import Skeleton, rotation_order
 
 TED_DISTANCE_M = 0.0005  # d of SkTED: the paper gives no value
 TED_WINDOW_FRAMES = 5  # to each side, for the speed in SkTED: the paper gives no value

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mocpack import rotations
-from mocpack.arrays import F64
-from mocpack.kinematics import SHELL_RADIUS_M
+from mocpack.common.arrays import F64
+from mocpack.model import rotations
+from mocpack.model.kinematics import SHELL_RADIUS_M
 
 
 def distances(a: F64, b: F64) -> F64:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mocpack.arrays import F64
+from mocpack.common.arrays import F64
 from mocpack.metrics.papers import bones
-from mocpack.skeleton import Skeleton
+from mocpack.model.skeleton import Skeleton
 
 QUADRATIC = ("eps_x_cm", "eps_x_center_cm", "rms_mm")
 

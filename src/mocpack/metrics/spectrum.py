@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mocpack.arguments import check_number
-from mocpack.arrays import F64
-from mocpack.clip import Clip
+from mocpack.common.arguments import check_number
+from mocpack.common.arrays import F64
+from mocpack.model.clip import Clip
 
 SEGMENT_FRAMES = 256
 MIN_FRAMES = 16  # shorter clips have no useful spectrum

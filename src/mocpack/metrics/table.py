@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from mocpack.arrays import F64
-from mocpack.clip import AnyClip
+from mocpack.common.arrays import F64
 from mocpack.errors import UsageError
 from mocpack.metrics import angles, contacts, papers, position, spectrum, take_data
 from mocpack.metrics.comparison import Comparison, Row, worst_frames, worst_joints
 from mocpack.metrics.pair import AnyPair, SkeletonPair, pair_clips
-from mocpack.rotations import angle_between
+from mocpack.model.clip import AnyClip
+from mocpack.model.rotations import angle_between
 
 MM, CM = 1e3, 1e2  # per meter
 ORIGINAL, DECODED = 0, 1  # in a pair

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mocpack.clip import Clip
-from mocpack.take_data import Track
+from mocpack.model.clip import Clip
+from mocpack.model.take_data import Track
 
 BROKEN_TRACK = 1e9  # instead of infinity, which JSON cannot represent
 

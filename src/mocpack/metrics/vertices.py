@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mocpack.arrays import F64
+from mocpack.common.arrays import F64
 from mocpack.metrics.papers import temporal_edges, windowed_mean
 
 Faces = npt.NDArray[np.int32]

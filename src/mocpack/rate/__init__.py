@@ -13,10 +13,11 @@ from dataclasses import replace
 import numpy as np
 
 from mocpack import progress
-from mocpack.clip import AnyClip, Clip, VertexClip
 from mocpack.codec import Codec
+from mocpack.common.units import Length, format_angles, format_lengths, format_sizes
 from mocpack.container import Errors
 from mocpack.errors import BoundError, UsageError
+from mocpack.model.clip import AnyClip, Clip, VertexClip
 from mocpack.rate.attempts import (
     Attempt,
     PreparedClip,
@@ -33,7 +34,6 @@ from mocpack.rate.root_search import (
     search_root,
 )
 from mocpack.rate.target import NO_BOUNDS, Bounds, Target
-from mocpack.units import Length, format_angles, format_lengths, format_sizes
 
 __all__ = [
     "Attempt",

@@ -8,17 +8,17 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from mocpack import progress
-from mocpack.arrays import F64
-from mocpack.clip import AnyClip, Clip, ClipHeader, VertexClip, measure_error
 from mocpack.codec import Codec, Encoded
-from mocpack.codec_clip import drop_take_data, restore_take_data
+from mocpack.codecs.registry import non_default_params
+from mocpack.common.arrays import F64
+from mocpack.common.source import BytesSource
 from mocpack.container import Chunk, Errors, FileContents, Reader, pack, pack_take_data
-from mocpack.kinematics import SHELL_RADIUS_M
+from mocpack.model.clip import AnyClip, Clip, ClipHeader, VertexClip, measure_error
+from mocpack.model.codec_clip import drop_take_data, restore_take_data
+from mocpack.model.kinematics import SHELL_RADIUS_M
+from mocpack.model.take_data import TakeData
 from mocpack.rate.measuring import distances, measure
 from mocpack.rate.target import NO_BOUNDS, Bounds
-from mocpack.registry import non_default_params
-from mocpack.source import BytesSource
-from mocpack.take_data import TakeData
 
 SCALE_ERROR_SHARE = 0.1  # share of the error bound that rounding of scales may use
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from mocpack.arguments import did_you_mean
-from mocpack.arrays import F64
+from mocpack.common.arguments import did_you_mean
+from mocpack.common.arrays import F64
+from mocpack.common.units import Angle, Length, parse_length_or_angle
 from mocpack.errors import UsageError
-from mocpack.skeleton import Skeleton
-from mocpack.units import Angle, Length, parse_length_or_angle
+from mocpack.model.skeleton import Skeleton
 
 JointErrors = Mapping[str, str | Length | Angle] | Sequence[tuple[str, str | Length | Angle]]
 """A bound by pattern; pairs can give one pattern a length and an angle."""

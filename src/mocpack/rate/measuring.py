@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from mocpack.arrays import F64
-from mocpack.clip import AnyClip, Clip, VertexClip, measure_error
-from mocpack.codec_clip import drop_take_data
+from mocpack.common.arrays import F64
 from mocpack.container import Errors, JointErrors
-from mocpack.dofs import moving_dofs, to_dofs
 from mocpack.errors import UnsupportedClipError
-from mocpack.kinematics import MotionError
+from mocpack.model.clip import AnyClip, Clip, VertexClip, measure_error
+from mocpack.model.codec_clip import drop_take_data
+from mocpack.model.dofs import moving_dofs, to_dofs
+from mocpack.model.kinematics import MotionError
+from mocpack.model.skeleton import DEFAULT_ROOT
+from mocpack.model.take_data import WIDTHS
 from mocpack.rate.joint_bounds import JointBounds
 from mocpack.rate.target import NO_BOUNDS, Bounds
-from mocpack.skeleton import DEFAULT_ROOT
-from mocpack.take_data import WIDTHS
 
 WINDOW_FRAMES = 4096  # measured at once
 MIN_SMALL_TURN_COSINE = math.cos(math.radians(5))  # 10° per frame

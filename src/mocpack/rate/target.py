@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mocpack.arguments import check_number, is_finite
-from mocpack.clip import AnyClip, Clip
+from mocpack.common.arguments import check_number, is_finite
 from mocpack.errors import UsageError
+from mocpack.model.clip import AnyClip, Clip
 from mocpack.rate.joint_bounds import JointBounds, Patterns, match_joints
 
 

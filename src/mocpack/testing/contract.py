@@ -17,10 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from mocpack import _api, rotations
-from mocpack.clip import AnyClip, Clip, VertexClip
+from mocpack import _api
 from mocpack.codec import Codec
-from mocpack.codec_clip import drop_take_data
+from mocpack.codecs.registry import non_default_params
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.container import FileContents, pack, unpack
 from mocpack.errors import (
@@ -30,7 +29,9 @@ from mocpack.errors import (
     UnsupportedClipError,
     UsageError,
 )
-from mocpack.registry import non_default_params
+from mocpack.model import rotations
+from mocpack.model.clip import AnyClip, Clip, VertexClip
+from mocpack.model.codec_clip import drop_take_data
 from mocpack.testing.motions import vertex_wave, walk
 
 Check = Callable[[Codec, Any], None]

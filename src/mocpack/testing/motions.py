@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from mocpack import rotations
-from mocpack.arguments import check_integer, check_number
-from mocpack.arrays import F64
-from mocpack.clip import Clip, VertexClip
-from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, Skeleton
+from mocpack.common.arguments import check_integer, check_number
+from mocpack.common.arrays import F64
+from mocpack.model import rotations
+from mocpack.model.clip import Clip, VertexClip
+from mocpack.model.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, Skeleton
 
 # name, parent, offset in centimeters (x left, y up, z forward)
 BODY = (

@@ -8,9 +8,9 @@ from pathlib import PurePosixPath
 from threading import Lock
 
 from mocpack import _api
-from mocpack.clip import Clip
+from mocpack.common.units import Length
 from mocpack.errors import UsageError
-from mocpack.units import Length
+from mocpack.model.clip import Clip
 from mocpack.viewing.motions import ShownMotion, show_source
 
 MAX_SOURCES = 8  # the page shows one at a time

@@ -24,7 +24,7 @@ import struct
 
 import numpy as np
 
-from mocpack.clip import Clip
+from mocpack.model.clip import Clip
 
 MAGIC = b"MOCF"
 VERSION = 1

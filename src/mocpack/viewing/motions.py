@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from mocpack import _api, rate
-from mocpack.clip import AnyClip, Clip
 from mocpack.container import Errors, is_packed
 from mocpack.errors import FormatError, UnsupportedClipError, UsageError, name_errors
 from mocpack.io import count_ignored, external_file_reader
 from mocpack.io.gltf_skin import read_skin
 from mocpack.io.table import find_format
 from mocpack.metrics.pair import pair_clips
-from mocpack.scene import merge_clips
-from mocpack.skeleton import Skeleton
+from mocpack.model.clip import AnyClip, Clip
+from mocpack.model.scene import merge_clips
+from mocpack.model.skeleton import Skeleton
 from mocpack.viewing.skins import skin_to_bytes
 
 MESH_FILES = (".glb", ".gltf", ".vrm")

@@ -33,8 +33,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from mocpack import rate
-from mocpack.clip import Clip
 from mocpack.errors import MocpackError
+from mocpack.model.clip import Clip
 from mocpack.viewing.connections import ConnectionHandler, ConnectionServer, RequestError, Response
 from mocpack.viewing.dropped_files import DroppedFiles
 from mocpack.viewing.frames import frames_to_bytes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mocpack.arrays import F64
+from mocpack.common.arrays import F64
 from mocpack.io.asf import Asf, Line, iterate_lines, normalize_line_endings
 from mocpack.io.text import parse_number
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mocpack.arrays import F64
+from mocpack.common.arrays import F64
 
 
 def evaluate_numpy(knots: F64, degree: int, times: F64, control_points: F64) -> F64:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mocpack import rotations
-from mocpack.arrays import F64
-from mocpack.hinges import HingeAngles, Hinges, rotation_about
+from mocpack.common.arrays import F64
+from mocpack.model import rotations
+from mocpack.model.hinges import HingeAngles, Hinges, rotation_about
 
 
 def hinge_angles(

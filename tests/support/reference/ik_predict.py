@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from mocpack import rotations
-from mocpack.arrays import F64
+from mocpack.common.arrays import F64
+from mocpack.model import rotations
 from mocpack.papers.li.codec.bodies import Bodies
 from mocpack.papers.li.codec.direction_twist import shortest_turn
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mocpack.arrays import F64
-from mocpack.clip import Clip
-from mocpack.dofs import to_dofs
+from mocpack.common.arrays import F64
+from mocpack.model.clip import Clip
+from mocpack.model.dofs import to_dofs
 from mocpack.papers.vasa.codec.jacobian import (
     Points,
     _below,

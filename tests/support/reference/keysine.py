@@ -9,12 +9,12 @@ import numpy as np
 
 from keysine_payload import PayloadHead, checksum
 from keysine_tracks import Rotation
-from mocpack import rotations
-from mocpack.arrays import F64, I64
-from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Read
 from mocpack.coding.fields import FieldReader
+from mocpack.common.arrays import F64, I64
 from mocpack.errors import CorruptionError, FormatError, TruncatedError
+from mocpack.model import rotations
+from mocpack.model.clip import Clip, ClipHeader
 from reference.keysine_grid import GridRows, grid_curves
 from reference.keysine_head import open_head, read_head
 from reference.keysine_limits import clamp_channels, clamp_places, clamp_turns

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from keysine_payload import Grid
-from mocpack.arrays import F64, I64
 from mocpack.coding.series import SMOOTH_FORECAST, ColumnGroup, Forecast, Predictor, select_features
+from mocpack.common.arrays import F64, I64
 from mocpack.errors import CorruptionError
-from mocpack.skeleton import Skeleton
+from mocpack.model.skeleton import Skeleton
 from reference.keysine_plan import Plan, step_size
 from reference.keysine_symbols import FINE, LARGEST, rest_of, tables
 from reference.range_decoder import moved

@@ -33,11 +33,11 @@ from keysine_tracks import (
     Translation,
     hinges_of,
 )
-from mocpack.arrays import F64, I32, U8
-from mocpack.clip import ClipHeader
 from mocpack.codec import Read
 from mocpack.coding.fields import FieldReader
+from mocpack.common.arrays import F64, I32, U8
 from mocpack.errors import CorruptionError
+from mocpack.model.clip import ClipHeader
 from reference.keysine_plan import Plan, build_plan
 from reference.keysine_symbols import (
     COARSE,

@@ -30,9 +30,9 @@ from keysine_tracks import (
     first_channels,
     hinges_of,
 )
-from mocpack.arrays import F64, I32, U8
-from mocpack.clip import ClipHeader
 from mocpack.coding.fields import FieldWriter
+from mocpack.common.arrays import F64, I32, U8
+from mocpack.model.clip import ClipHeader
 from reference.keysine_head import (
     BAND_NUMBER,
     CHANNEL_NUMBER,

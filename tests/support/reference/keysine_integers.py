@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mocpack.arrays import I64
-from mocpack.clip import ClipHeader
+from mocpack.common.arrays import I64
 from mocpack.errors import TruncatedError
+from mocpack.model.clip import ClipHeader
 from reference.keysine import part_body, read_bundle, read_edges
 from reference.keysine_grid import MAX_FINER, GridRows
 from reference.keysine_head import read_head

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from keysine_tracks import hinges_of
-from mocpack import rotations
-from mocpack.arrays import F64
-from mocpack.hinges import rotation_about
-from mocpack.skeleton import Skeleton
+from mocpack.common.arrays import F64
+from mocpack.model import rotations
+from mocpack.model.hinges import rotation_about
+from mocpack.model.skeleton import Skeleton
 from reference.keysine_plan import Track
 
 

@@ -27,10 +27,10 @@ from keysine_tracks import (
     Translation,
     hinges_of,
 )
-from mocpack import rotations
-from mocpack.arrays import F64, I32
-from mocpack.clip import ClipHeader
+from mocpack.common.arrays import F64, I32
 from mocpack.errors import CorruptionError
+from mocpack.model import rotations
+from mocpack.model.clip import ClipHeader
 
 SHELL_RADIUS_M = 0.03  # meters
 SPREAD = 0.3  # exponent of descendants in the weights

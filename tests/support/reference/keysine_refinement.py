@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from keysine_payload import PayloadHead
-from mocpack.arrays import F64, I64
+from mocpack.common.arrays import F64, I64
 from reference.keysine_plan import Plan
 from reference.keysine_symbols import (
     FINE,

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mocpack.arrays import I64
+from mocpack.common.arrays import I64
 from mocpack.errors import CorruptionError
 from reference.keysine_plan import Plan
 from reference.table_reader import TableReader

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mocpack import rotations
-from mocpack.arrays import F64
-from mocpack.skeleton import Skeleton
+from mocpack.common.arrays import F64
+from mocpack.model import rotations
+from mocpack.model.skeleton import Skeleton
 
 
 def forward_kinematics_numpy(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mocpack.arrays import F64
+from mocpack.common.arrays import F64
 from mocpack.papers.beaudoin.codec.lifting import Update, level_sizes
 
 NEAR_FAR = {"none": (0.0, 0.0), "4-2": (1 / 4, 0.0), "4-4": (9 / 32, -1 / 32)}

@@ -10,8 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from decode_series import decode_series
-from mocpack.arrays import F64, I64, U8, U64, Mask
-from mocpack.clip import AnyClip, AnyHeader, Clip, ClipHeader, VertexClip, VertexHeader
 from mocpack.codecs.lossless.curves import Curve, evaluate
 from mocpack.codecs.lossless.decimals import BY_ULPS, MAX_DIGITS, MAX_WHOLE, POWERS, Scale
 from mocpack.codecs.lossless.relations import (
@@ -23,8 +21,10 @@ from mocpack.codecs.lossless.relations import (
 from mocpack.codecs.lossless.unwrapping import wrap
 from mocpack.coding.fields import FieldReader, inflate
 from mocpack.coding.planes import decode_plane
-from mocpack.dofs import from_channels
+from mocpack.common.arrays import F64, I64, U8, U64, Mask
 from mocpack.errors import CorruptionError, InvalidClipError
+from mocpack.model.clip import AnyClip, AnyHeader, Clip, ClipHeader, VertexClip, VertexHeader
+from mocpack.model.dofs import from_channels
 
 CHANNELS, MOTION = 1, 2  # kinds of payload
 BINARY_SCALE = 31  # in place of a number of digits

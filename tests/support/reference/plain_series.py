@@ -1,6 +1,6 @@
 """The decoder of plain series in plain Python: slow, to be read beside docs/series.md.
 
-`core/src/coding/plain_series.cpp` is the native twin.
+`core/src/entropy/plain_series.cpp` is the native twin.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mocpack.arrays import I64
+from mocpack.common.arrays import I64
 from reference.range_decoder import RangeDecoder
 from reference.series import SQUASH, STRETCH, Counter
 

@@ -1,6 +1,6 @@
 """The binary arithmetic decoder in plain Python, and a probability that learns.
 
-`coding/range_coder.h` is the native twin.
+`entropy/range_coder.h` is the native twin.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mocpack.arrays import F32
+from mocpack.common.arrays import F32
 
 
 def read_channels(payload: bytes, frames: int, count: int) -> F32:

@@ -1,6 +1,6 @@
 """The decoder of series in plain Python and numpy: slow, to be read beside docs/series.md.
 
-`core/src/coding/series_coder.h` is the native twin.
+`core/src/entropy/series_coder.h` is the native twin.
 """
 
 from __future__ import annotations

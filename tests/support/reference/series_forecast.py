@@ -1,6 +1,6 @@
 """Prediction of series in plain Python and numpy: slow, to be read beside docs/series.md.
 
-`core/src/coding/series_forecast.h` is the native twin. Doubles are added and multiplied in the
+`core/src/entropy/series_forecast.h` is the native twin. Doubles are added and multiplied in the
 order that the page gives, so that both come to the same predictions.
 """
 
@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mocpack.arrays import F64
 from mocpack.coding.series import Feature, Forecast
+from mocpack.common.arrays import F64
 
 MAX_LAG = 7
 FARTHEST = 2147483647.0

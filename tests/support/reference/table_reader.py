@@ -1,4 +1,4 @@
-"""The decoder of static tables (rANS) in plain Python; `coding/table_coder.h` is its twin."""
+"""The decoder of static tables (rANS) in plain Python; `entropy/table_coder.h` is its twin."""
 
 from __future__ import annotations
 

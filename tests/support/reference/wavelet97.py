@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mocpack.arrays import F64
+from mocpack.common.arrays import F64
 
 LIFTS = (-1.586134342059924, -0.052980118572961, 0.882911075530934, 0.443506852043971)
 SCALE = 1.149604398860241

@@ -9,9 +9,9 @@ import pytest
 import mocpack
 import robots
 from mocpack.bench.datasets import CHECKOUT
-from mocpack.clip import measure_error
 from mocpack.errors import UnsupportedClipError
 from mocpack.io.robots.files import read_robot
+from mocpack.model.clip import measure_error
 from mocpack.testing import walk
 
 

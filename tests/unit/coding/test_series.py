@@ -13,7 +13,7 @@ from mocpack.coding.series import (
     select_features,
 )
 from mocpack.errors import CorruptionError, FormatError, TruncatedError
-from mocpack.mirroring import find_mirrored_joints
+from mocpack.model.mirroring import find_mirrored_joints
 from mocpack.testing.motions import humanoid
 from naming import naming
 from reference.keysine_grid import QUICK

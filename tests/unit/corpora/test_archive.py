@@ -14,6 +14,7 @@ import pytest
 
 import mocpack
 from damaged_archives import damaged_indexes, with_columns, with_kind
+from mocpack.common.source import open_source
 from mocpack.container import (
     ARCHIVE_MAGIC,
     FOOTER_BYTES,
@@ -47,7 +48,6 @@ from mocpack.errors import (
     UnsupportedVersionError,
     UsageError,
 )
-from mocpack.source import open_source
 from mocpack.testing import walk
 from mocpack.testing.motions import vertex_wave
 from naming import names, naming

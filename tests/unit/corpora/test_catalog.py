@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import mocpack
+from mocpack.common.source import BytesSource
 from mocpack.container import ArchiveWriter, read_stored_clips, read_trailer
 from mocpack.corpora import catalog, open_corpus, pack
 from mocpack.corpora.packing import PackOptions
 from mocpack.errors import CorruptionError, FormatError, MemoryLimitError, UsageError
-from mocpack.source import BytesSource
 from mocpack.testing import walk
 from naming import naming
 from parquet_file import claimed_groups, many_columns, one_column, texts

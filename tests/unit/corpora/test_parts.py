@@ -8,6 +8,7 @@ import pytest
 
 import mocpack
 from mocpack import _api
+from mocpack.common.optional_packages import missing_package_error
 from mocpack.corpora import PackOptions, pack, planning
 from mocpack.corpora.engines import local_engine
 from mocpack.corpora.parts import (
@@ -22,7 +23,6 @@ from mocpack.corpora.parts import (
 )
 from mocpack.corpora.planning import PackPlan
 from mocpack.errors import CorruptionError, MocpackError, UsageError
-from mocpack.optional_packages import missing_package_error
 from mocpack.testing import walk
 from mocpack.workers import LostJob, run_each
 from naming import names, naming

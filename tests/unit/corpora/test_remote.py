@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import mocpack
-from mocpack.arguments import is_url
+from mocpack.common.arguments import is_url
 from mocpack.corpora import open_corpus, pack
 from mocpack.corpora.remote import MAX_GAP_BYTES, RangeCache, merge_ranges
 from mocpack.corpora.writing import front_size

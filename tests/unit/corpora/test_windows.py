@@ -10,14 +10,15 @@ import numpy as np
 import pytest
 
 import mocpack
-from mocpack import _core, rotations
-from mocpack.clip import Clip
+from mocpack import _core
 from mocpack.corpora import DecodedCache, PackOptions, Stream, Windows, open_corpus, pack
 from mocpack.corpora.features import FEATURES, STORED_FEATURES, feet, window_plan
 from mocpack.corpora.reading import MAX_NEW_CLIPS
 from mocpack.errors import FormatError, ShortClipWarning, UsageError
 from mocpack.io import humanml3d, npz
 from mocpack.metrics.contacts import find_planted
+from mocpack.model import rotations
+from mocpack.model.clip import Clip
 from mocpack.robots import read_robot, robot_motion
 from mocpack.testing import walk
 from naming import naming
@@ -121,7 +122,7 @@ def test_mirroring_handles_rest_rotations_and_translated_joints():
     clip = walk(0.5)
     rng = np.random.default_rng(3)
     rest = rotations.normalize(rng.normal(size=(len(clip.skeleton), 4)))
-    from mocpack import mirroring
+    from mocpack.model import mirroring
 
     skeleton = replace(clip.skeleton, rest=np.tile(rest[0], (len(rest), 1)))
     partner = mirroring.mirror_partners(skeleton, None)

@@ -8,10 +8,10 @@ import pytest
 
 import mocpack
 from mocpack.bench.datasets import CHECKOUT, COMMITTED, load_clip
-from mocpack.clip import Clip
 from mocpack.errors import FormatError, TruncatedError, UsageError
 from mocpack.io import amc, asf, read_bytes, write_bytes, write_file
 from mocpack.io.asf_fit import to_acclaim_names
+from mocpack.model.clip import Clip
 from mocpack.testing.motions import hard_clips, walk
 from naming import names, naming
 from reference import amc as reference

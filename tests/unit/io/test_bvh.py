@@ -5,12 +5,12 @@ import pytest
 
 import mocpack
 from mocpack.bench.datasets import CHECKOUT, COMMITTED, load_clip
-from mocpack.clip import Clip
 from mocpack.errors import FormatError, TruncatedError, UnsupportedClipError
 from mocpack.io import bvh, read_bytes, write_bytes
 from mocpack.io.text import choose_decimals
-from mocpack.rotations import from_euler, rotate
-from mocpack.skeleton import Skeleton
+from mocpack.model.clip import Clip
+from mocpack.model.rotations import from_euler, rotate
+from mocpack.model.skeleton import Skeleton
 from mocpack.testing.motions import hard_clips, walk
 from naming import naming
 

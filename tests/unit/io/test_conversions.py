@@ -16,9 +16,9 @@ from motion_files import SKELETONS, VERTICES
 
 import mocpack
 from mocpack.cli.convert import read_back
-from mocpack.clip import Clip
 from mocpack.errors import MocpackError
 from mocpack.io import conversion_report
+from mocpack.model.clip import Clip
 
 KNOWN = Path(__file__).with_name("conversions.txt")
 TARGETS = (".bvh", ".amc", ".npz", ".glb", ".gltf", ".vrma", ".trc", ".c3d", ".csv", ".usdc")

@@ -27,9 +27,9 @@ from fbx_file import (
     scene,
     text,
 )
-from mocpack import rotations, space
 from mocpack.errors import CorruptionError, FormatError, MissingExtraError, MocpackError, UsageError
 from mocpack.io import child, count_ignored, fbx, list_clips_in_bytes, read_bytes
+from mocpack.model import rotations, space
 from naming import naming
 
 pytest.importorskip("ufbx")

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from mocpack.bench.peers.gltf import read_motion
-from mocpack.clip import measure_error
 from mocpack.errors import CorruptionError
 from mocpack.io import glb, gltf_file, read_bytes
+from mocpack.model.clip import measure_error
 from mocpack.testing import still, walk
 from mocpack.testing.motions import hard_clips
 from takes import take

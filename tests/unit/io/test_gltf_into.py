@@ -22,7 +22,7 @@ from mocpack.errors import (
     UsageError,
 )
 from mocpack.io import gltf, gltf_file, gltf_into, read_bytes, vrm
-from mocpack.take_data import Track
+from mocpack.model.take_data import Track
 from mocpack.testing import walk
 from naming import names, naming
 

@@ -7,10 +7,10 @@ import pytest
 from made_gltf import Made
 
 import mocpack
-from mocpack import rotations
 from mocpack.errors import CorruptionError, FormatError, MocpackError
 from mocpack.io import read_bytes
 from mocpack.io.gltf_skin import read_skin
+from mocpack.model import rotations
 from naming import naming
 
 FOX = Path(__file__).parents[2] / "samples/Fox.glb"

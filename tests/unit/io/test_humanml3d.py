@@ -8,11 +8,11 @@ import pytest
 from command_line import run
 
 import mocpack
-from mocpack import rotations
-from mocpack.clip import Clip
 from mocpack.errors import CorruptionError, FormatError, TruncatedError, UnsupportedClipError
 from mocpack.io import humanml3d, npz, position_fit, read_bytes
 from mocpack.io.humanml3d import JOINT_NAMES, PARENTS, compute_features, recover_positions
+from mocpack.model import rotations
+from mocpack.model.clip import Clip
 from naming import naming
 
 AXES = "yxXyYYyYYyzzyxXzYYYYYY"  # of bones that do not turn; capitals are negative

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import mocpack
-from mocpack.clip import Clip
 from mocpack.errors import FormatError, UsageError
 from mocpack.io import clip_npz, npz, read_bytes, write_bytes
+from mocpack.model.clip import Clip
 from mocpack.testing.motions import hard_clips, vertex_wave, walk
 from naming import naming
 from takes import FEATURES, take

@@ -8,7 +8,6 @@ import pytest
 
 import mocpack
 import robots
-from mocpack import rotations
 from mocpack.errors import (
     CorruptionError,
     FormatError,
@@ -22,6 +21,7 @@ from mocpack.io.robots.kinematics import robot_motion
 from mocpack.io.robots.motion import build_clip
 from mocpack.io.robots.orders import bodies_breadth_first, breadth_first, depth_first
 from mocpack.io.table import ROBOT_DIALECTS
+from mocpack.model import rotations
 from mocpack.testing import walk
 from naming import naming
 

@@ -8,13 +8,13 @@ from command_line import run_text as run
 
 import mocpack
 import robots
-from mocpack import rotations
 from mocpack.errors import CorruptionError, FormatError, UnsupportedClipError, UsageError
 from mocpack.io.robots.files import read_robot
 from mocpack.io.robots.kinematics import robot_motion
 from mocpack.io.robots.model import robot_from_metadata
 from mocpack.io.robots.qpos import clip_from_qpos
 from mocpack.io.robots.xml_tree import parse
+from mocpack.model import rotations
 from mocpack.robots import QposWindows
 from mocpack.testing import walk
 from naming import names, naming

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import robots
-from mocpack import rotations
 from mocpack.io.robots.files import read_robot
 from mocpack.io.robots.kinematics import robot_motion
 from mocpack.io.robots.qpos import clip_from_qpos
+from mocpack.model import rotations
 
 mujoco = pytest.importorskip("mujoco")
 

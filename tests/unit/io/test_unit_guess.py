@@ -8,7 +8,7 @@ import pytest
 import mocpack
 from mocpack.bench.datasets import COMMITTED, collection
 from mocpack.io.unit_guess import CANDIDATES, CMU_UNIT, guess_unit
-from mocpack.skeleton import Skeleton
+from mocpack.model.skeleton import Skeleton
 from mocpack.testing.motions import humanoid
 
 UNITS = {name: meters for name, (meters, _) in CANDIDATES.items()}

@@ -7,11 +7,11 @@ import pytest
 from command_line import run_text as run
 
 import mocpack
-from mocpack import rotations, space
 from mocpack.bench.datasets import COMMITTED, collection, load_clip
 from mocpack.errors import FormatWarning, UsageError
 from mocpack.io import write_bytes
 from mocpack.io.up_axis import turn_to_y_up
+from mocpack.model import rotations, space
 from mocpack.testing import walk
 from mocpack.testing.motions import vertex_wave
 from naming import names, naming

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import mocpack
-from mocpack import rotations
-from mocpack.clip import Clip
 from mocpack.errors import CorruptionError, FormatError, MissingExtraError, MocpackError, UsageError
 from mocpack.io import child, list_clips_in_bytes, read_bytes, write_bytes
-from mocpack.skeleton import Skeleton
-from mocpack.take_data import Track
+from mocpack.model import rotations
+from mocpack.model.clip import Clip
+from mocpack.model.skeleton import Skeleton
+from mocpack.model.take_data import Track
 from mocpack.testing import walk
 from naming import naming
 

@@ -8,7 +8,6 @@ import socket
 import numpy as np
 import pytest
 
-from mocpack import rotations
 from mocpack.errors import FormatError
 from mocpack.live.bridges.messages import (
     format_frame,
@@ -19,6 +18,7 @@ from mocpack.live.bridges.messages import (
 from mocpack.live.bridges.vmc import PARENTS, VmcSink, VmcSource, pack_bundles, vmc_bone_names
 from mocpack.live.bridges.zmq import ZmqSink, ZmqSource
 from mocpack.live.sources import LineSource
+from mocpack.model import rotations
 from mocpack.testing import walk
 
 WALK = walk(1.0)

@@ -1,12 +1,13 @@
 import numpy as np
 import pytest
 
-from mocpack import _core, rotations
+from mocpack import _core
 from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.errors import InvalidClipError, UsageError
-from mocpack.kinematics import measure_error
 from mocpack.live import Hello, Mode, PacketStatus, RateControl, Receiver, Report, Sender
-from mocpack.skeleton import rotation_order
+from mocpack.model import rotations
+from mocpack.model.kinematics import measure_error
+from mocpack.model.skeleton import rotation_order
 from mocpack.testing import hard_clips, walk
 from naming import naming
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mocpack import Clip, Skeleton
-from mocpack.rotations import IDENTITY, from_rotvec, multiply
+from mocpack.model.rotations import IDENTITY, from_rotvec, multiply
 
 # root ---0.4 m along x--- hand ---0.2 m along x--- end site
 ARM = Skeleton(

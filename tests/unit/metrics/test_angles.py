@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import mocpack
-from mocpack import rotations
-from mocpack.clip import Clip
-from mocpack.hinges import Hinges
 from mocpack.metrics import angles
-from mocpack.skeleton import Skeleton
+from mocpack.model import rotations
+from mocpack.model.clip import Clip
+from mocpack.model.hinges import Hinges
+from mocpack.model.skeleton import Skeleton
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 from mocpack import Clip, Skeleton
 from mocpack.metrics import compare
 from mocpack.metrics.papers import e_d, sk_ted, temporal_edges, windowed_mean
-from mocpack.rotations import from_euler
+from mocpack.model.rotations import from_euler
 
 THIRD = (0, 0, np.pi / 3)  # its chord is as long as the radius
 

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from mocpack.clip import measure_error
 from mocpack.metrics import compare
 from mocpack.metrics.pair import pair_clips
+from mocpack.model.clip import measure_error
 from mocpack.testing import hard_clips
 
 # the root moves by (3, 4, 0) mm, and with it the hand, in one of two frames: distances 0, 0, 5, 5

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from mocpack.clip import Clip
-from mocpack.kinematics import end_positions
 from mocpack.metrics import measure
 from mocpack.metrics.quadratic import QUADRATIC, point_weights
+from mocpack.model.clip import Clip
+from mocpack.model.kinematics import end_positions
 from mocpack.testing import hard_clips, walk
 
 SCALE = {"eps_x_cm": 100, "eps_x_center_cm": 100, "rms_mm": 1000}

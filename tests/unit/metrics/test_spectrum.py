@@ -4,7 +4,7 @@ import pytest
 from mocpack import Clip, Skeleton
 from mocpack.metrics import compare, has_jitter, jitter
 from mocpack.metrics.spectrum import welch
-from mocpack.rotations import IDENTITY
+from mocpack.model.rotations import IDENTITY
 
 DOT = Skeleton(("dot",), (-1,), [[0, 0, 0]])
 FRAMES = 2048

@@ -5,10 +5,10 @@ import pytest
 
 import mocpack
 from mocpack.bench.datasets import COMMITTED, load_clip
-from mocpack.clip import measure_error
 from mocpack.container import unpack
 from mocpack.errors import UsageError
 from mocpack.metrics.angles import joint_angles
+from mocpack.model.clip import measure_error
 from mocpack.testing import walk
 from naming import naming
 

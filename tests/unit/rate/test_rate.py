@@ -11,14 +11,14 @@ import pytest
 
 import mocpack
 from mocpack import rate
-from mocpack.clip import Clip, measure_error
 from mocpack.codec import Codec, Quality
+from mocpack.codecs.registry import parse_codec
 from mocpack.container import unpack
-from mocpack.dofs import from_dofs, to_dofs
 from mocpack.errors import BoundError, UsageError
 from mocpack.metrics.angles import largest_angle
+from mocpack.model.clip import Clip, measure_error
+from mocpack.model.dofs import from_dofs, to_dofs
 from mocpack.rate import measuring
-from mocpack.registry import parse_codec
 from mocpack.testing import still, walk
 from mocpack.testing.motions import vertex_wave
 from naming import naming
@@ -238,7 +238,7 @@ import resource, sys
 import numpy as np
 import mocpack
 from dataclasses import replace
-from mocpack.clip import Clip
+from mocpack.model.clip import Clip
 from mocpack.testing import walk
 
 def peak():

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 import mocpack
-from mocpack import _api, rotations
-from mocpack.clip import Clip, measure_error
+from mocpack import _api
 from mocpack.codec import Quality
 from mocpack.codecs.keysine import Keysine
 from mocpack.codecs.raw import Raw
+from mocpack.codecs.registry import BUILTIN
+from mocpack.common.units import parse_length
 from mocpack.errors import (
     BoundError,
     CorruptionError,
@@ -21,10 +22,10 @@ from mocpack.errors import (
     UsageError,
 )
 from mocpack.metrics.angles import largest_angle
-from mocpack.registry import BUILTIN
-from mocpack.skeleton import Skeleton
+from mocpack.model import rotations
+from mocpack.model.clip import Clip, measure_error
+from mocpack.model.skeleton import Skeleton
 from mocpack.testing.motions import hard_clips, still, walk
-from mocpack.units import parse_length
 from naming import naming
 from reference import keysine as reference_keysine
 

@@ -5,9 +5,9 @@
 // a step is too coarse for a frame of a track, it is refined 2, 4, … times. The same template writes and
 // reads.
 #pragma once
-#include "coding/range_coder.h"
-#include "coding/series_forecast.h"
 #include "common/arena.h"
+#include "entropy/range_coder.h"
+#include "entropy/series_forecast.h"
 #include "keysine/decode/grid_levels.h"
 #include "keysine/decode/head.h"
 #include "keysine/decode/symbols.h"

@@ -1,8 +1,8 @@
 // Reads the symbols of key segments and groups, layer by layer.
 #include <cstring>
 
-#include "coding/checksum.h"
-#include "coding/crc16.h"
+#include "common/checksum.h"
+#include "common/crc16.h"
 #include "keysine/decode/head.h"
 
 using namespace mocpack;

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "coding/checksum.h"
-#include "coding/crc16.h"
+#include "common/checksum.h"
+#include "common/crc16.h"
 #include "keysine/decode/curves.h"
 #include "keysine/decode/head_symbols.h"
 

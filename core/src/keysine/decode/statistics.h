@@ -5,7 +5,7 @@
 #include <intrin.h>
 #endif
 
-#include "coding/table_coder.h"
+#include "entropy/table_coder.h"
 #include "keysine/decode/plan.h"
 
 namespace mocpack

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "coding/crc16.h"
+#include "common/crc16.h"
 #include "keysine/decode/head.h"
 #include "keysine/encode/encoder.h"
 

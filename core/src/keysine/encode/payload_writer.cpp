@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "coding/crc16.h"
+#include "common/crc16.h"
 #include "keysine/decode/head.h"
 #include "keysine/decode/parts.h"
 #include "keysine/encode/written_payload.h"

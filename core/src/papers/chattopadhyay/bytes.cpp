@@ -1,7 +1,7 @@
 // Adaptive order-0 byte coder: eight binary decisions in a tree, one tree per class.
 #include "papers/chattopadhyay/bytes.h"
-#include "coding/range_coder.h"
 #include "common/skeleton.h"
+#include "entropy/range_coder.h"
 
 using namespace mocpack;
 

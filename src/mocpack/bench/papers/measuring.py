@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.progress import track
 
 from mocpack import _api
-from mocpack.clip import Clip
 from mocpack.cores import core_count
 from mocpack.errors import MocpackError
+from mocpack.model.clip import Clip
 from mocpack.workers import LostJob, WorkerGroup
 
 T = TypeVar("T")

@@ -15,7 +15,7 @@ from dataclasses import astuple, dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from mocpack.texts import escape_cell
+from mocpack.common.texts import escape_cell
 
 TOLERANCES = {
     "size": 0.10,  # bytes of a deterministic encoder

@@ -21,13 +21,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mocpack import rotations
-from mocpack.arrays import F64
 from mocpack.bench.datasets import CHECKOUT
-from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Codec, Quality
+from mocpack.common.arrays import F64
 from mocpack.errors import CorruptionError, FormatError, UsageError
 from mocpack.io import glb, gltf, gltf_file
+from mocpack.model import rotations
+from mocpack.model.clip import Clip, ClipHeader
 
 EXTRA_TRANSLATION_BITS = 4  # as in the defaults of gltfpack: 12 for rotations, 16 for translations
 

@@ -16,15 +16,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mocpack.arrays import F64
 from mocpack.bench.peers.gltf import GLTF_PEERS
-from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Codec, Quality
-from mocpack.dofs import from_dofs, moving_dofs, to_dofs
+from mocpack.codecs.registry import codec_class, codec_ids, parse_assignments
+from mocpack.common.arrays import F64
+from mocpack.common.optional_packages import require
 from mocpack.errors import CorruptionError, UnknownCodecError
 from mocpack.io import bvh
-from mocpack.optional_packages import require
-from mocpack.registry import codec_class, codec_ids, parse_assignments
+from mocpack.model.clip import Clip, ClipHeader
+from mocpack.model.dofs import from_dofs, moving_dofs, to_dofs
 
 
 def _library(name: str) -> Any:

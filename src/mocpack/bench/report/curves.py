@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mocpack.arrays import F64
-from mocpack.optional_packages import require
+from mocpack.common.arrays import F64
+from mocpack.common.optional_packages import require
 
 Curve = tuple[F64, F64]
 """Bits per frame, increasing, and the error at each."""

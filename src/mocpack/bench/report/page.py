@@ -15,11 +15,11 @@ import numpy as np
 from mocpack.bench.report import plots
 from mocpack.bench.report.curves import bd_rate, curves
 from mocpack.bench.report.verdict import verdict
+from mocpack.common.optional_packages import require
+from mocpack.common.texts import escape_cell
 from mocpack.errors import UsageError
 from mocpack.io.atomic import write_atomically
 from mocpack.metrics import METRICS
-from mocpack.optional_packages import require
-from mocpack.texts import escape_cell
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mocpack.bench.report.curves import curves
-from mocpack.optional_packages import require
+from mocpack.common.optional_packages import require
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

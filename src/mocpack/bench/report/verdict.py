@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mocpack.bench.report.plots import target_words
-from mocpack.texts import count_of
+from mocpack.common.texts import count_of
 
 Row = Mapping[str, Any]
 MAX_NAMES = 40  # of clips in a sentence

@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 from mocpack import _api, rate
 from mocpack.bench.peers.table import parse_any_codec
 from mocpack.bench.runner.memory import peak_memory
-from mocpack.clip import AnyClip, Clip
 from mocpack.codec import Codec
-from mocpack.codec_clip import drop_take_data
 from mocpack.errors import MocpackError, UsageError
 from mocpack.metrics import compare
+from mocpack.model.clip import AnyClip, Clip
+from mocpack.model.codec_clip import drop_take_data
 
 T = TypeVar("T")
 Clock = Callable[[], float]

@@ -24,13 +24,13 @@ from mocpack import _api
 from mocpack.bench.datasets import source_size
 from mocpack.bench.runner.measure import Setting, measure_row
 from mocpack.bench.runner.timing import inflate_speed
-from mocpack.clip import AnyClip
+from mocpack.common.texts import escape_cell
+from mocpack.common.units import parse_frame_range
 from mocpack.cores import core_count
 from mocpack.errors import MocpackError, UsageError
 from mocpack.io import supported_extensions
 from mocpack.io.atomic import write_atomically
-from mocpack.texts import escape_cell
-from mocpack.units import parse_frame_range
+from mocpack.model.clip import AnyClip
 from mocpack.workers import LostJob, run_each
 
 ROWS = "rows.jsonl"

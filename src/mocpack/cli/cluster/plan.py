@@ -11,10 +11,10 @@ from mocpack.cli.encoding import Encoding
 from mocpack.cli.pack_inputs import find_inputs
 from mocpack.cli.pack_parts import check_output
 from mocpack.cli.reading import Reading
+from mocpack.common.units import format_size
 from mocpack.corpora import storage
 from mocpack.corpora.packing import ALL_FRAMES, PackOptions
 from mocpack.errors import UsageError
-from mocpack.units import format_size
 
 
 def run(

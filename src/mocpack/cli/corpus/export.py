@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from mocpack.cli import files, options
+from mocpack.common.texts import count_of
 from mocpack.corpora.exporting import STORES, export
 from mocpack.corpora.reading import open_corpus
-from mocpack.texts import count_of
 
 
 def run(

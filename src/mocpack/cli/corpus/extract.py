@@ -9,14 +9,14 @@ from typing import Annotated, Any
 
 import typer
 
-from mocpack.arguments import check_local_path
 from mocpack.cli import files, options
 from mocpack.cli.terminal import print_error, print_json
+from mocpack.common.arguments import check_local_path
+from mocpack.common.texts import count_of
+from mocpack.common.units import format_size
 from mocpack.corpora.exporting import safe_path
 from mocpack.corpora.reading import open_corpus
 from mocpack.errors import MocpackError, UsageError
-from mocpack.texts import count_of
-from mocpack.units import format_size
 
 
 def run(

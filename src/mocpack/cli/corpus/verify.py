@@ -9,9 +9,9 @@ import typer
 from mocpack.cli import files, options
 from mocpack.cli.progress import make_progress_bar
 from mocpack.cli.terminal import print_error, print_json
+from mocpack.common.texts import count_of
 from mocpack.corpora.reading import open_corpus
 from mocpack.corpora.verifying import verify
-from mocpack.texts import count_of
 
 
 def run(

@@ -14,8 +14,6 @@ from itertools import chain
 from typing import ClassVar, Self
 
 from mocpack import _core, progress
-from mocpack.arrays import F64
-from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import (
     Codec,
     Encoded,
@@ -27,8 +25,10 @@ from mocpack.codec import (
 )
 from mocpack.codecs.keysine.decoding import KeysineDecoder, thread_count
 from mocpack.codecs.keysine.payload import MAX_GRID_CHANNELS, MAX_LAYERS
+from mocpack.common.arrays import F64
+from mocpack.common.units import format_angle, format_length, parse_angle, parse_length
 from mocpack.errors import BoundError, UsageError
-from mocpack.units import format_angle, format_length, parse_angle, parse_length
+from mocpack.model.clip import Clip, ClipHeader
 
 # in the order of mocpack_KeysineEffort and mocpack_KeysineMode
 EFFORTS = ("fast", "default", "best")

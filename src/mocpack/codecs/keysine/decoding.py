@@ -9,12 +9,12 @@ from functools import cached_property, partial
 import numpy as np
 
 from mocpack import _core
-from mocpack.arrays import F64
-from mocpack.clip import Clip
 from mocpack.codec import Decoder, Layer, PayloadLayout, WindowWriter
 from mocpack.codecs.keysine.payload import open_payload
+from mocpack.common.arrays import F64
 from mocpack.cores import core_count
-from mocpack.header import array_bytes
+from mocpack.model.clip import Clip
+from mocpack.model.header import array_bytes
 
 LONG_CLIP = 2000  # frames; longer clips use all cores
 

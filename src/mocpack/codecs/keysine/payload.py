@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mocpack import _core
-from mocpack.clip import ClipHeader
 from mocpack.codec import Payload, as_payload
+from mocpack.model.clip import ClipHeader
 
 MAX_LAYERS = _core.KEYSINE_MAX_LAYERS
 MAX_GRID_CHANNELS = _core.KEYSINE_MAX_GRID_CHANNELS

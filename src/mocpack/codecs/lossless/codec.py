@@ -15,8 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from mocpack import _core
-from mocpack.arrays import F64, I64, Mask
-from mocpack.clip import AnyClip, AnyHeader, Clip, ClipHeader, VertexClip, VertexHeader
 from mocpack.codec import Codec, Decoder, Payload, as_payload
 from mocpack.codecs.lossless.curves import Curve, find_curves, residual
 from mocpack.codecs.lossless.decimals import (
@@ -37,9 +35,11 @@ from mocpack.codecs.lossless.unwrapping import unwrap
 from mocpack.coding.fields import FieldWriter, deflate
 from mocpack.coding.planes import encode_plane
 from mocpack.coding.series import encode_series
-from mocpack.dofs import from_channels
+from mocpack.common.arrays import F64, I64, Mask
 from mocpack.errors import CorruptionError, InvalidClipError
-from mocpack.header import array_bytes
+from mocpack.model.clip import AnyClip, AnyHeader, Clip, ClipHeader, VertexClip, VertexHeader
+from mocpack.model.dofs import from_channels
+from mocpack.model.header import array_bytes
 
 CHANNELS, MOTION = 1, 2  # kinds of payload
 BINARY_SCALE = 31  # instead of a number of digits

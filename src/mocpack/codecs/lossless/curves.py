@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mocpack.arrays import F64, I64
+from mocpack.common.arrays import F64, I64
 
 COEFFICIENT_SCALE = 16  # coefficients are in 1/16 of a unit
 DEGREES = {1: (2, 4, 6, 8, 10, 12, 16, 20), 2: (3, 4, 5, 6, 8, 10)}

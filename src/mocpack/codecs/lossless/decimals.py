@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from mocpack.arrays import F64, I64, U64
+from mocpack.common.arrays import F64, I64, U64
 
 MAX_DIGITS = 22  # 10^22 is the last power of ten that is a double
 MAX_DECIMAL = 10**15  # doubles represent all decimals of 15 digits uniquely

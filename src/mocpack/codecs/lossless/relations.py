@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mocpack.arrays import Mask
 from mocpack.coding.series import ColumnGroup
-from mocpack.header import ClipHeader, VertexHeader
-from mocpack.mirroring import find_mirrored_joints
-from mocpack.skeleton import Skeleton
+from mocpack.common.arrays import Mask
+from mocpack.model.header import ClipHeader, VertexHeader
+from mocpack.model.mirroring import find_mirrored_joints
+from mocpack.model.skeleton import Skeleton
 
 Owner = tuple[int, bool]
 """A joint, and whether the column belongs to its translation (otherwise its rotation)."""

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from mocpack.arrays import I64, U8
 from mocpack.coding.fields import FieldWriter
 from mocpack.coding.planes import encode_plane
+from mocpack.common.arrays import I64, U8
 
 
 def write_remainders(out: FieldWriter, kinds: U8, amounts: I64) -> None:

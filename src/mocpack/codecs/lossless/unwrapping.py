@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mocpack.arrays import I64
+from mocpack.common.arrays import I64
 
 # the interval of the angles of a column, for wrapping them back
 NO_INTERVAL, FROM_MINUS_HALF, TO_HALF, FROM_ZERO = 0, 1, 2, 3

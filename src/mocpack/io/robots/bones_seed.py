@@ -13,15 +13,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mocpack import rotations
-from mocpack.arrays import F64
-from mocpack.clip import Clip
+from mocpack.common.arrays import F64
 from mocpack.errors import CorruptionError, UnsupportedClipError, UsageError
 from mocpack.io.assumptions import warn_of_frame_rate
 from mocpack.io.choice import list_names
 from mocpack.io.robots.kinematics import RobotMotion
 from mocpack.io.robots.model import Robot
 from mocpack.io.robots.motion import build_clip, match_columns_by_name, to_angles
+from mocpack.model import rotations
+from mocpack.model.clip import Clip
 
 ROOT_COLUMNS = tuple(f"root_{part}{axis}" for part in ("translate", "rotate") for axis in "XYZ")
 FRAME_COLUMN = "Frame"

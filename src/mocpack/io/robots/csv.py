@@ -11,8 +11,7 @@ import io
 
 import numpy as np
 
-from mocpack.arrays import F64
-from mocpack.clip import Clip
+from mocpack.common.arrays import F64
 from mocpack.errors import CorruptionError, UsageError
 from mocpack.io.robots import bones_seed
 from mocpack.io.robots.model import Robot
@@ -24,6 +23,7 @@ from mocpack.io.robots.motion import (
     split_root,
     to_angles,
 )
+from mocpack.model.clip import Clip
 
 DEFAULT_ORDER = "xyzw"
 ROOT_COLUMNS = ("x", "y", "z", "qx", "qy", "qz", "qw")

@@ -9,9 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from mocpack import rotations
-from mocpack.arrays import F64
-from mocpack.clip import MAX_QUIET_ANGLE_RAD, AnyClip, Clip
+from mocpack.common.arrays import F64
 from mocpack.errors import HingeWarning, UnsupportedClipError
 from mocpack.io import npz
 from mocpack.io.assumptions import warn_of_frame_rate
@@ -24,6 +22,8 @@ from mocpack.io.robots.orders import (
     breadth_first,
     depth_first,
 )
+from mocpack.model import rotations
+from mocpack.model.clip import MAX_QUIET_ANGLE_RAD, AnyClip, Clip
 
 
 def _write_mjlab(motion: RobotMotion) -> bytes:

@@ -11,11 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
-from mocpack import rotations
-from mocpack.arrays import F64
-from mocpack.clip import Clip
+from mocpack.common.arrays import F64
 from mocpack.errors import UnsupportedClipError
-from mocpack.hinges import Hinges, rotation_about
 from mocpack.io.robots.model import (
     UP,
     Robot,
@@ -23,7 +20,10 @@ from mocpack.io.robots.model import (
     has_floating_base,
     robot_from_metadata,
 )
-from mocpack.space import conversion_matrix
+from mocpack.model import rotations
+from mocpack.model.clip import Clip
+from mocpack.model.hinges import Hinges, rotation_about
+from mocpack.model.space import conversion_matrix
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mocpack.clip import Clip
 from mocpack.errors import CorruptionError
 from mocpack.io.choice import list_names
 from mocpack.io.robots.model import Robot
+from mocpack.model.clip import Clip
 
 # Recorded and retargeted motion exceeds limits by less, or in fewer frames.
 TOLERANCE_RAD, TOLERANCE_M = 0.1, 0.01

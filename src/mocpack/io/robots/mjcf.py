@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mocpack import rotations
-from mocpack.arrays import F64
+from mocpack.common.arrays import F64
 from mocpack.errors import CorruptionError
 from mocpack.io.robots.model import UNLIMITED, Robot, RobotBody, RobotJoint, build_robot
 from mocpack.io.robots.urdf import check_distinct_names, normalize_axis
 from mocpack.io.robots.xml_tree import MAX_ELEMENTS, Element, parse
+from mocpack.model import rotations
 
 JOINT_TYPES = ("hinge", "slide", "ball", "free")
 UNSUPPORTED_TAGS = ("replicate", "attach", "composite", "flexcomp")

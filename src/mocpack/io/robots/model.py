@@ -13,12 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from mocpack import rotations
-from mocpack.arrays import F64
+from mocpack.common.arrays import F64
 from mocpack.errors import CorruptionError, InvalidClipError
-from mocpack.hinges import MAX_SLIDE_AXES, MAX_TURN_AXES, MIN_AXIS_SINE, Hinges, rotation_about
-from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, MAX_JOINTS, Skeleton
-from mocpack.space import conversion_matrix
+from mocpack.model import rotations
+from mocpack.model.hinges import (
+    MAX_SLIDE_AXES,
+    MAX_TURN_AXES,
+    MIN_AXIS_SINE,
+    Hinges,
+    rotation_about,
+)
+from mocpack.model.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, MAX_JOINTS, Skeleton
+from mocpack.model.space import conversion_matrix
 
 UP = "z"
 SAME_POSITION_M = 1e-9

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from mocpack import rotations
-from mocpack.arrays import F64
-from mocpack.clip import Clip
+from mocpack.common.arrays import F64
 from mocpack.errors import CorruptionError, InvalidClipError, UsageError
 from mocpack.io.assumptions import choose_frame_rate
 from mocpack.io.choice import list_names
 from mocpack.io.robots.model import UP, Robot
+from mocpack.model import rotations
+from mocpack.model.clip import Clip
 
 DEFAULT_FPS = 30.0
 ORDERS = ("xyzw", "wxyz")

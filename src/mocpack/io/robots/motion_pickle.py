@@ -17,9 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from mocpack import rotations
-from mocpack.arrays import F64
-from mocpack.clip import Clip
+from mocpack.common.arrays import F64
 from mocpack.errors import CorruptionError, FormatError, SceneError
 from mocpack.io.choice import find_index, list_names
 from mocpack.io.robots import restricted_pickle
@@ -34,6 +32,8 @@ from mocpack.io.robots.orders import (
     match_columns_by_order,
 )
 from mocpack.io.robots.restricted_pickle import to_array
+from mocpack.model import rotations
+from mocpack.model.clip import Clip
 
 DEFAULT_ORDER = "xyzw"
 ANGLE_KEYS = ("dof_pos", "dof")

@@ -11,9 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mocpack import rotations
-from mocpack.arrays import F64
-from mocpack.clip import Clip
+from mocpack.common.arrays import F64
 from mocpack.errors import CorruptionError
 from mocpack.io.choice import list_names
 from mocpack.io.robots.kinematics import robot_motion
@@ -25,6 +23,8 @@ from mocpack.io.robots.motion import (
     parse_quaternions,
     to_angles,
 )
+from mocpack.model import rotations
+from mocpack.model.clip import Clip
 
 MAX_BODY_OFFSET_M = 0.01  # of a body from where the angles put it
 MAX_PROBE_FRAMES = 16

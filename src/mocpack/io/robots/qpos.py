@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from mocpack import rotations
-from mocpack.arrays import F64
-from mocpack.clip import Clip
+from mocpack.common.arrays import F64
 from mocpack.errors import CorruptionError
 from mocpack.io.npz import Arrays
 from mocpack.io.robots.model import Robot
 from mocpack.io.robots.motion import build_clip, match_columns_by_name, parse_quaternions
+from mocpack.model import rotations
+from mocpack.model.clip import Clip
 
 DEFAULT_ORDER = "wxyz"
 RATE_KEYS = ("fps", "frame_rate", "framerate", "frequency")

@@ -12,13 +12,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mocpack.clip import Clip
 from mocpack.io import npz
 from mocpack.io.npz import Arrays
 from mocpack.io.robots.kinematics import RobotMotion
 from mocpack.io.robots.model import Robot
 from mocpack.io.robots.orders import BodyMotion, clip_from_bodies
 from mocpack.io.robots.qpos import read_frame_rate, read_quaternion_order, read_table, read_words
+from mocpack.model.clip import Clip
 
 DEFAULT_ORDER = "wxyz"
 

@@ -10,11 +10,11 @@ from collections.abc import Collection
 
 import numpy as np
 
-from mocpack import rotations
-from mocpack.arrays import F64
+from mocpack.common.arrays import F64
 from mocpack.errors import CorruptionError
 from mocpack.io.robots.model import UNLIMITED, Robot, RobotBody, RobotJoint, build_robot
 from mocpack.io.robots.xml_tree import Element
+from mocpack.model import rotations
 
 JOINT_KINDS = {"revolute": "hinge", "continuous": "hinge", "prismatic": "slide", "fixed": ""}
 MAX_JOINTS = 10_000

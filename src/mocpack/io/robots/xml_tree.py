@@ -8,7 +8,7 @@ from xml.parsers import expat
 
 import numpy as np
 
-from mocpack.arrays import F64
+from mocpack.common.arrays import F64
 from mocpack.errors import CorruptionError, FormatError
 
 MAX_BYTES = 64 << 20

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from mocpack.arguments import check_number
-from mocpack.clip import ClipHeader
+from mocpack.common.arguments import check_number
 from mocpack.errors import FormatError, InvalidClipError
 from mocpack.live.client import Frame
-from mocpack.skeleton import Skeleton
+from mocpack.model.clip import ClipHeader
+from mocpack.model.skeleton import Skeleton
 
 MAX_MESSAGE_BYTES = 1 << 20
 

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from mocpack import rotations
-from mocpack.arrays import F64
-from mocpack.clip import ClipHeader
+from mocpack.common.arrays import F64
+from mocpack.common.optional_packages import require
 from mocpack.errors import UsageError
 from mocpack.live.client import Frame
 from mocpack.live.stage import split_address
-from mocpack.optional_packages import require
-from mocpack.skeleton import Skeleton
+from mocpack.model import rotations
+from mocpack.model.clip import ClipHeader
+from mocpack.model.skeleton import Skeleton
 
 BONE, ROOT, TIME, OK = (f"/VMC/Ext/{n}" for n in ("Bone/Pos", "Root/Pos", "T", "OK"))
 DEFAULT_PORT = 39539

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any
 
-from mocpack.clip import ClipHeader
+from mocpack.common.optional_packages import require
 from mocpack.errors import UsageError
 from mocpack.live.bridges.messages import (
     format_frame,
@@ -19,7 +19,7 @@ from mocpack.live.bridges.messages import (
 )
 from mocpack.live.client import Frame
 from mocpack.live.stage import split_address
-from mocpack.optional_packages import require
+from mocpack.model.clip import ClipHeader
 
 HEADER_INTERVAL_S = 1.0
 

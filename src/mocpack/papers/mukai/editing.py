@@ -18,18 +18,19 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from mocpack import _api, rotations
-from mocpack.arrays import F64
-from mocpack.clip import AnyClip, AnyHeader, Clip, ClipHeader
-from mocpack.codec_clip import codec_header
+from mocpack import _api
+from mocpack.codecs.registry import non_default_params
+from mocpack.common.arrays import F64
 from mocpack.container import FileContents, pack, unpack
 from mocpack.errors import UsageError
 from mocpack.metrics.contacts import find_planted
+from mocpack.model import rotations
+from mocpack.model.clip import AnyClip, AnyHeader, Clip, ClipHeader
+from mocpack.model.codec_clip import codec_header
 from mocpack.papers.mukai.codec import bspline, handles
 from mocpack.papers.mukai.codec.latent import SplineModel
 from mocpack.papers.mukai.codec.latent_spline import LatentSpline, read_payload, write_payload
 from mocpack.papers.mukai.codec.pose_rows import Form, SkeletonForm
-from mocpack.registry import non_default_params
 
 FALLOFF = 0.5  # seconds before and after a handle that change
 LIKENESS = 0.3

@@ -11,7 +11,7 @@ from mocpack.bench.papers.measuring import (
     mean_error,
     without_cache,
 )
-from mocpack.clip import Clip
+from mocpack.model.clip import Clip
 from mocpack.testing import walk
 
 

@@ -4,9 +4,9 @@ import pytest
 
 from mocpack import rate
 from mocpack.bench.peers.table import parse_any_codec
-from mocpack.clip import measure_error
 from mocpack.container import unpack
 from mocpack.errors import CorruptionError, UsageError
+from mocpack.model.clip import measure_error
 from mocpack.testing import walk
 from naming import naming
 

@@ -12,8 +12,8 @@ from mocpack.bench.peers.table import PEERS, parse_any_codec
 from mocpack.bench.runner import run as bench_run
 from mocpack.bench.runner.measure import Setting, measure_row, parse_targets
 from mocpack.bench.runner.run import find_clips, run_bench, write_tables
-from mocpack.clip import measure_error
 from mocpack.errors import UnknownCodecError, UsageError
+from mocpack.model.clip import measure_error
 from mocpack.testing import walk
 from mocpack.workers import LostJob
 from naming import names, naming

@@ -8,9 +8,8 @@ import pytest
 
 import mocpack
 from keysine_payload import checksum
-from mocpack import _core, rotations
+from mocpack import _core
 from mocpack.bench.datasets import COMMITTED, load_clip
-from mocpack.clip import Clip, ClipHeader, measure_error
 from mocpack.codec import Payload
 from mocpack.codecs.keysine import Keysine
 from mocpack.codecs.keysine.codec import encode_natively
@@ -18,8 +17,10 @@ from mocpack.codecs.keysine.payload import open_payload
 from mocpack.coding.fields import FieldReader
 from mocpack.container import unpack
 from mocpack.errors import CorruptionError, FormatError, TruncatedError
+from mocpack.model import rotations
+from mocpack.model.clip import Clip, ClipHeader, measure_error
+from mocpack.model.skeleton import Skeleton
 from mocpack.samples import JUMP
-from mocpack.skeleton import Skeleton
 from mocpack.testing import hard_clips, jump, turn, walk
 from naming import naming
 from reference import keysine as reference

@@ -6,11 +6,11 @@
 import pytest
 
 from mocpack.bench.datasets import COMMITTED, load_clip
-from mocpack.clip import measure_error
 from mocpack.codecs.keysine import Keysine
 from mocpack.codecs.keysine.codec import encode_natively
 from mocpack.metrics.contacts import foot_skate_excess
 from mocpack.metrics.spectrum import jitter
+from mocpack.model.clip import measure_error
 
 ONCE = {"max_encodes": 1.0}
 

@@ -9,12 +9,12 @@ import pytest
 
 import mocpack
 from keysine_payload import FIRST_FRAME_ALONE, GRID, THOROUGH
-from mocpack import rotations
 from mocpack.bench.datasets import COMMITTED, load_clip
-from mocpack.clip import Clip, measure_error
 from mocpack.codec import Payload
 from mocpack.codecs.keysine import Keysine
 from mocpack.errors import BoundError, CorruptionError, FormatError, TruncatedError
+from mocpack.model import rotations
+from mocpack.model.clip import Clip, measure_error
 from mocpack.testing import CLIP_CHECKS, CODEC_CHECKS, hard_clips, walk
 from naming import naming
 from reference import keysine as reference

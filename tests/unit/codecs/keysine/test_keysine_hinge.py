@@ -16,14 +16,14 @@ from keysine_tracks import (
     Translation,
     first_channels,
 )
-from mocpack import rotations
-from mocpack.clip import Clip, measure_error
 from mocpack.codecs.keysine import Keysine
 from mocpack.codecs.keysine.codec import encode_natively
 from mocpack.errors import FormatError
-from mocpack.hinges import Hinges
 from mocpack.metrics.angles import largest_angle
-from mocpack.skeleton import Skeleton
+from mocpack.model import rotations
+from mocpack.model.clip import Clip, measure_error
+from mocpack.model.hinges import Hinges
+from mocpack.model.skeleton import Skeleton
 from naming import naming
 from reference import keysine as reference
 from reference.keysine_head import head_of

@@ -8,13 +8,13 @@ import pytest
 
 import mocpack
 from mocpack.bench.datasets import COMMITTED, load_clip
-from mocpack.clip import measure_error
 from mocpack.codecs.keysine import Keysine
 from mocpack.codecs.keysine.codec import encode_natively
 from mocpack.errors import CorruptionError, TruncatedError
+from mocpack.model.clip import measure_error
+from mocpack.model.rotations import from_rotvec
+from mocpack.model.skeleton import Skeleton
 from mocpack.rate import attempt
-from mocpack.rotations import from_rotvec
-from mocpack.skeleton import Skeleton
 from mocpack.testing import CODEC_CHECKS, hard_clips, jump, walk
 from reference import keysine as reference
 from reference.keysine_head import head_of, read_head

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mocpack import rotations
 from mocpack.bench.datasets import COMMITTED, load_clip
-from mocpack.clip import Clip, measure_error
 from mocpack.codecs.keysine import Keysine
 from mocpack.codecs.keysine.codec import encode_natively
 from mocpack.errors import CorruptionError
-from mocpack.skeleton import Skeleton
+from mocpack.model import rotations
+from mocpack.model.clip import Clip, measure_error
+from mocpack.model.skeleton import Skeleton
 from reference import keysine as reference
 from reference.keysine_head import head_of
 from reference.keysine_head_writer import write_payload

@@ -7,10 +7,10 @@ import pytest
 
 from keysine_tracks import ROTATION_KIND, SHARES_REFERENCE, Rotation
 from mocpack.bench.datasets import COMMITTED, load_clip
-from mocpack.clip import measure_error
 from mocpack.codecs.keysine import Keysine
 from mocpack.codecs.keysine.payload import open_payload
 from mocpack.errors import FormatError
+from mocpack.model.clip import measure_error
 from mocpack.testing import hard_clips
 from naming import naming
 from reference import keysine as reference

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import mocpack
-from mocpack.clip import measure_error
 from mocpack.codecs.keysine import Keysine
 from mocpack.coding.fields import FieldWriter
 from mocpack.container.chunks import pack_chunk
 from mocpack.errors import CorruptionError
+from mocpack.model.clip import measure_error
 from mocpack.testing import walk
 from reference import keysine as reference
 from reference.keysine_head import head_of

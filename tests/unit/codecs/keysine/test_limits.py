@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import mocpack
-from mocpack import rotations
-from mocpack.clip import measure_error
 from mocpack.codecs.keysine import Keysine
 from mocpack.corpora.features import window_plan
-from mocpack.hinges import Hinges
-from mocpack.skeleton import Skeleton
+from mocpack.model import rotations
+from mocpack.model.clip import measure_error
+from mocpack.model.hinges import Hinges
+from mocpack.model.skeleton import Skeleton
 from reference.keysine import decode as decode_slowly
 
 LIMITS = np.array([[-0.6, 0.5], [-np.inf, 0.4], [-0.05, 0.05], [-0.3, np.inf]])

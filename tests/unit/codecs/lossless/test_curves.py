@@ -1,7 +1,7 @@
 import numpy as np
 
-from mocpack import rotations
 from mocpack.codecs.lossless.curves import Curve, evaluate, find_curves, residual
+from mocpack.model import rotations
 from reference.lossless import follow
 
 

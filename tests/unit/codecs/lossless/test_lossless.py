@@ -5,14 +5,14 @@ import pytest
 
 import mocpack
 from mocpack.bench.datasets import CHECKOUT, COMMITTED, load_clip
-from mocpack.clip import Clip, ClipHeader
 from mocpack.codecs.lossless import codec
 from mocpack.codecs.lossless.codec import Lossless
 from mocpack.coding.fields import FieldWriter, deflate
-from mocpack.dofs import from_channels
 from mocpack.errors import FormatError, MemoryLimitError, TruncatedError
 from mocpack.io import write_bytes
-from mocpack.skeleton import DEFAULT_ROOT, Skeleton
+from mocpack.model.clip import Clip, ClipHeader
+from mocpack.model.dofs import from_channels
+from mocpack.model.skeleton import DEFAULT_ROOT, Skeleton
 from mocpack.testing.motions import hard_clips, vertex_wave, walk
 
 ORIGINALS = CHECKOUT / "tests" / "originals"

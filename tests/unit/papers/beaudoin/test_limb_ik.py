@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
 
-from mocpack import rotations
-from mocpack.clip import Clip
-from mocpack.dofs import to_dofs
 from mocpack.errors import UnsupportedClipError
+from mocpack.model import rotations
+from mocpack.model.clip import Clip
+from mocpack.model.dofs import to_dofs
+from mocpack.model.skeleton import Skeleton
 from mocpack.papers.beaudoin.codec.limb_ik import (
     SOLVERS,
     Limb,
@@ -15,7 +16,6 @@ from mocpack.papers.beaudoin.codec.limb_ik import (
     move_ends,
     turning_order,
 )
-from mocpack.skeleton import Skeleton
 from mocpack.testing import humanoid, walk
 from mocpack.testing.motions import chain
 from naming import naming

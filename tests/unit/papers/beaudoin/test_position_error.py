@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from mocpack.kinematics import end_positions
+from mocpack.model.kinematics import end_positions
 from mocpack.papers.beaudoin.codec.position_error import CountedError, PositionError, phases_of
 from mocpack.papers.beaudoin.codec.selection import analyze
 from mocpack.papers.beaudoin.codec.signals import ROTATIONS, from_signals, layout, to_signals

@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
 
-from mocpack import rotations
-from mocpack.clip import Clip
-from mocpack.dofs import to_dofs
 from mocpack.errors import UnsupportedClipError
+from mocpack.model import rotations
+from mocpack.model.clip import Clip
+from mocpack.model.dofs import to_dofs
+from mocpack.model.skeleton import Skeleton
 from mocpack.papers.beaudoin.codec.signals import (
     ANGLE,
     ROTATIONS,
@@ -16,7 +17,6 @@ from mocpack.papers.beaudoin.codec.signals import (
     to_signals,
     unwrapped_rotvec,
 )
-from mocpack.skeleton import Skeleton
 from mocpack.testing import hard_clips, turn, walk
 from naming import naming
 

@@ -3,9 +3,9 @@ import pytest
 
 import mocpack
 from mocpack.bench.datasets import COMMITTED, load_clip
-from mocpack.dofs import to_dofs
 from mocpack.errors import CorruptionError, UnsupportedClipError, UsageError
 from mocpack.metrics import measure
+from mocpack.model.dofs import to_dofs
 from mocpack.papers.beaudoin.codec.wavelet_ik import WaveletIk
 from mocpack.papers.beaudoin.codec.wavelet_opt import WaveletOpt
 from mocpack.testing import walk

@@ -10,13 +10,13 @@ import pytest
 import mocpack
 from mocpack import _core
 from mocpack.bench.datasets import COMMITTED, load_clip
-from mocpack.clip import Clip
 from mocpack.codec import Goal, Trial
+from mocpack.codecs.registry import parse_codec
 from mocpack.errors import CorruptionError, TruncatedError, UsageError
+from mocpack.model.clip import Clip
 from mocpack.papers.chattopadhyay.codec.bap_index import BapIndex, BapSparse
 from mocpack.papers.chattopadhyay.codec.columns import column_levels, column_units, split_columns
 from mocpack.papers.chattopadhyay.codec.segments import companded_table, paper_size, size_model
-from mocpack.registry import parse_codec
 from mocpack.testing import CODEC_CHECKS, walk
 from mocpack.testing.motions import chain, humanoid
 from naming import naming

@@ -3,6 +3,7 @@
 import pytest
 
 import mocpack
+from mocpack.common.units import parse_bandwidth
 from mocpack.errors import BoundError, UsageError
 from mocpack.papers.chattopadhyay.energy import (
     PAPER_FRAME_RATE,
@@ -13,7 +14,6 @@ from mocpack.papers.chattopadhyay.energy import (
 )
 from mocpack.papers.chattopadhyay.tables.motions import MOTIONS
 from mocpack.samples import JUMP
-from mocpack.units import parse_bandwidth
 from naming import naming
 
 

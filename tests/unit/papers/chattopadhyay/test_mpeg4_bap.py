@@ -5,15 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mocpack.clip import Clip
+from mocpack.codecs.registry import parse_codec
 from mocpack.coding.fields import FieldReader
 from mocpack.coding.planes import decode_plane
-from mocpack.dofs import from_channels, to_dofs
 from mocpack.errors import CorruptionError, UnsupportedClipError, UsageError
+from mocpack.model.clip import Clip
+from mocpack.model.dofs import from_channels, to_dofs
 from mocpack.papers.chattopadhyay.codec.byte_planes import decode_bytes, encode_bytes
 from mocpack.papers.chattopadhyay.codec.mpeg4_bap import Mpeg4Bap, kept_frames
 from mocpack.papers.chattopadhyay.codec.units import integer_units
-from mocpack.registry import parse_codec
 from mocpack.testing import CODEC_CHECKS, walk
 from mocpack.testing.contract import check_windows_match_full_decode
 from mocpack.testing.motions import chain

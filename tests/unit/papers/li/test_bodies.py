@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from mocpack import Clip, Skeleton, rotations
+from mocpack import Clip, Skeleton
+from mocpack.model import rotations
 from mocpack.papers.li.codec.bodies import find_bodies, find_still
 from mocpack.papers.li.codec.chains import find_chains
 from mocpack.testing import hard_clips, walk

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
-from mocpack import read, rotations
+from mocpack import read
 from mocpack.bench.datasets import COMMITTED, collection, require_clip
+from mocpack.model import rotations
 from mocpack.papers.li.codec.bodies import find_bodies, find_still
 from mocpack.papers.li.codec.channel_fit import clip_of_bodies
 from mocpack.papers.li.codec.direction_twist import (

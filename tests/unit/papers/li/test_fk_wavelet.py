@@ -3,13 +3,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mocpack import decode, encode, rotations
+from mocpack import decode, encode
 from mocpack import open as open_file
 from mocpack.bench.datasets import load_clip
-from mocpack.clip import measure_error
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.planes import encode_plane
 from mocpack.errors import CorruptionError, TruncatedError, UsageError
+from mocpack.model import rotations
+from mocpack.model.clip import measure_error
 from mocpack.papers.li.codec.bit_planes import (
     coarse,
     middle,

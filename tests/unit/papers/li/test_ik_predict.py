@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
 
-from mocpack import Clip, Skeleton, decode, encode, rotations
+from mocpack import Clip, Skeleton, decode, encode
 from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.errors import TruncatedError, UnsupportedClipError
+from mocpack.model import rotations
 from mocpack.papers.li.codec.bodies import find_still
 from mocpack.papers.li.codec.bone_steps import direction_steps, twist_steps
 from mocpack.papers.li.codec.chains import find_chains

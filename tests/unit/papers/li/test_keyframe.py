@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from mocpack.dofs import to_dofs
 from mocpack.errors import CorruptionError
+from mocpack.model.dofs import to_dofs
 from mocpack.papers.li.codec.keyframe import Keyframe, monotone_cubics
 from mocpack.testing import jump, still, walk
 

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from mocpack import Clip, Skeleton, rotations
+from mocpack import Clip, Skeleton
+from mocpack.model import rotations
 from mocpack.papers.li.codec.last_frame import LastFrame
 from mocpack.testing import walk
 

@@ -3,9 +3,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mocpack import rotations
 from mocpack.bench.datasets import load_clip
-from mocpack.clip import Clip
+from mocpack.model import rotations
+from mocpack.model.clip import Clip
 from mocpack.papers.li.codec.dwt97 import Dwt97
 from mocpack.papers.li.codec.fk_wavelet import FkWavelet
 from mocpack.papers.li.codec.ik_predict import IkPredict

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import mocpack
-from mocpack import rotations
 from mocpack.errors import UsageError
 from mocpack.metrics.contacts import find_planted
+from mocpack.model import rotations
 from mocpack.papers.mukai.editing import Handle, open_spline
 from mocpack.samples import JUMP
 from mocpack.testing import walk

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import mocpack
-from mocpack import rotations
 from mocpack.bench.datasets import load_clip
-from mocpack.clip import Clip, measure_error
 from mocpack.errors import UnsupportedClipError
+from mocpack.model import rotations
+from mocpack.model.clip import Clip, measure_error
 from mocpack.papers.mukai.codec import bspline, geodesic
 from mocpack.papers.mukai.codec.latent import component_count
 from mocpack.papers.mukai.codec.latent_spline import LatentSpline, knots_on_grid

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from mocpack import _core, rotations
+from mocpack import _core
+from mocpack.model import rotations
 from mocpack.papers.mukai.codec import geodesic
 from mocpack.papers.mukai.codec.pose_rows import SkeletonForm
 from mocpack.testing import hard_clips, walk

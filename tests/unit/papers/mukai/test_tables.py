@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mocpack.clip import VertexClip
+from mocpack.model.clip import VertexClip
 from mocpack.papers.mukai.codec import bspline
 from mocpack.papers.mukai.tables import reproduce as mukai
 from mocpack.papers.mukai.tables.particle_swarm import swarm_knots

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from mocpack.clip import measure_error
 from mocpack.coding.planes import encode_plane
-from mocpack.dofs import from_dofs, to_dofs
+from mocpack.model.clip import measure_error
+from mocpack.model.dofs import from_dofs, to_dofs
 from mocpack.papers.vasa.codec.equalization import kinematic_gram, noise_sensitivities
 from mocpack.testing import jump, walk
 from reference.jacobian import kinematic_sensitivities

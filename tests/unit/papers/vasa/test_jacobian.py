@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mocpack import Clip, Skeleton
-from mocpack.dofs import from_dofs, to_dofs
+from mocpack.model.dofs import from_dofs, to_dofs
 from mocpack.papers.vasa.codec.jacobian import displacement_gram
 from mocpack.testing import hard_clips, walk
 from reference.jacobian import position_jacobian

@@ -10,7 +10,6 @@ import pytest
 
 import mocpack
 from mocpack.bench.datasets import COMMITTED, load_clip
-from mocpack.clip import measure_error
 from mocpack.codec import Goal, Payload
 from mocpack.errors import (
     CorruptionError,
@@ -18,11 +17,12 @@ from mocpack.errors import (
     TruncatedError,
     UsageError,
 )
+from mocpack.model.clip import measure_error
+from mocpack.model.rotations import from_euler
 from mocpack.papers.vasa.codec import RdPca, kinematic_gram, starts
 from mocpack.papers.vasa.codec import payload as layout
-from mocpack.rotations import from_euler
+from mocpack.rate.tuning import tune
 from mocpack.testing import jump, still, walk
-from mocpack.tuning import tune
 from naming import naming
 
 CLIP = walk(4.0, seed=3)

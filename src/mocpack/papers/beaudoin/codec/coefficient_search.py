@@ -13,8 +13,8 @@ from typing import Literal
 
 import numpy as np
 
-from mocpack.arrays import F64, Mask
-from mocpack.clip import Clip
+from mocpack.common.arrays import F64, Mask
+from mocpack.model.clip import Clip
 from mocpack.papers.beaudoin.codec.position_error import CountedError, PositionError
 from mocpack.papers.beaudoin.codec.selection import Analysis, Counts
 

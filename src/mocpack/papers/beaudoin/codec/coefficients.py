@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mocpack.arrays import F64, I32, Mask
 from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
+from mocpack.common.arrays import F64, I32, Mask
 from mocpack.errors import CorruptionError
 from mocpack.papers.beaudoin.codec.zero_runs import (
     LARGEST,

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core
-from mocpack.arrays import F64
+from mocpack.common.arrays import F64
 
 Update = Literal["none", "4-2", "4-4"]
 UPDATES: tuple[Update, ...] = ("none", "4-2", "4-4")

@@ -13,11 +13,12 @@ from typing import Literal
 
 import numpy as np
 
-from mocpack import _core, rotations
-from mocpack.arrays import F64
-from mocpack.clip import Clip
+from mocpack import _core
+from mocpack.common.arrays import F64
 from mocpack.errors import UnsupportedClipError
-from mocpack.skeleton import Skeleton, rotation_order
+from mocpack.model import rotations
+from mocpack.model.clip import Clip
+from mocpack.model.skeleton import Skeleton, rotation_order
 
 Solver = Literal["ccd", "analytic"]
 SOLVERS: tuple[Solver, ...] = ("ccd", "analytic")

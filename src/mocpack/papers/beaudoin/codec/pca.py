@@ -16,11 +16,11 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from mocpack.arrays import F64
-from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Codec, Quality
 from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
+from mocpack.common.arrays import F64
 from mocpack.errors import CorruptionError, InvalidClipError
+from mocpack.model.clip import Clip, ClipHeader
 from mocpack.papers.beaudoin.codec.signals import from_signals, layout, to_signals
 from mocpack.papers.beaudoin.codec.zero_runs import join_bytes, split_bytes
 

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core
-from mocpack.arrays import F64
-from mocpack.clip import Clip
-from mocpack.kinematics import end_positions
+from mocpack.common.arrays import F64
+from mocpack.model.clip import Clip
+from mocpack.model.kinematics import end_positions
 from mocpack.papers.beaudoin.codec.selection import Counts, Ranking
 from mocpack.papers.beaudoin.codec.signals import SignalPlan
 

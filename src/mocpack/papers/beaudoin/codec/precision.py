@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from mocpack.arrays import F64
+from mocpack.common.arrays import F64
 from mocpack.papers.beaudoin.codec.coefficients import Rounded
 
 Bits = int | Literal["auto"]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from mocpack.arrays import F64, Mask
-from mocpack.clip import Clip
+from mocpack.common.arrays import F64, Mask
+from mocpack.model.clip import Clip
 from mocpack.papers.beaudoin.codec import lifting
 from mocpack.papers.beaudoin.codec.lifting import Update
 from mocpack.papers.beaudoin.codec.signals import (

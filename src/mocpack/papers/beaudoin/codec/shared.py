@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from mocpack.arrays import F64, Mask
-from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Codec, Quality
+from mocpack.common.arrays import F64, Mask
 from mocpack.errors import CorruptionError, InvalidClipError
 from mocpack.metrics.quadratic import point_weights
+from mocpack.model.clip import Clip, ClipHeader
 from mocpack.papers.beaudoin.codec import lifting
 from mocpack.papers.beaudoin.codec.coefficient_search import (
     METHODS,

@@ -15,12 +15,13 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from mocpack import _core, rotations
-from mocpack.arrays import F64, I32
-from mocpack.clip import Clip, ClipHeader
-from mocpack.dofs import to_dofs
+from mocpack import _core
+from mocpack.common.arrays import F64, I32
 from mocpack.errors import UnsupportedClipError
-from mocpack.skeleton import Skeleton, rotation_order
+from mocpack.model import rotations
+from mocpack.model.clip import Clip, ClipHeader
+from mocpack.model.dofs import to_dofs
+from mocpack.model.skeleton import Skeleton, rotation_order
 
 Rotation = Literal["euler", "quaternion", "rotvec"]
 ROTATIONS: tuple[Rotation, ...] = ("euler", "quaternion", "rotvec")

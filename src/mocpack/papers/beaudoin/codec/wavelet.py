@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mocpack.clip import Clip
+from mocpack.model.clip import Clip
 from mocpack.papers.beaudoin.codec.shared import WaveletCodec
 
 

@@ -16,10 +16,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mocpack.arrays import F64
-from mocpack.clip import Clip, ClipHeader
 from mocpack.coding.fields import FieldReader, FieldWriter
+from mocpack.common.arrays import F64
 from mocpack.errors import CorruptionError, InvalidClipError, MocpackError, UnsupportedClipError
+from mocpack.model.clip import Clip, ClipHeader
+from mocpack.model.skeleton import Skeleton
 from mocpack.papers.beaudoin.codec import lifting
 from mocpack.papers.beaudoin.codec.limb_ik import (
     SOLVERS,
@@ -34,7 +35,6 @@ from mocpack.papers.beaudoin.codec.limb_ik import (
 from mocpack.papers.beaudoin.codec.selection import choose_counts, rank
 from mocpack.papers.beaudoin.codec.shared import SearchingCodec
 from mocpack.papers.beaudoin.codec.signals import moving
-from mocpack.skeleton import Skeleton
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mocpack.clip import Clip
 from mocpack.metrics.quadratic import QUADRATIC
+from mocpack.model.clip import Clip
 from mocpack.papers.beaudoin.codec.shared import SearchingCodec
 
 

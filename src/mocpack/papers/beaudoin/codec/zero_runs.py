@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core
-from mocpack.arrays import I32
+from mocpack.common.arrays import I32
 from mocpack.errors import CorruptionError, TruncatedError
 
 LARGEST = 32255

@@ -11,10 +11,10 @@ import numpy as np
 from mocpack.bench.papers.measuring import report_progress, without_cache
 from mocpack.bench.papers.verdicts import NONE, Line, Timing, compare, judge_claim
 from mocpack.bench.runner.timing import fastest
-from mocpack.clip import Clip
 from mocpack.codec import Codec
-from mocpack.dofs import to_dofs
 from mocpack.metrics import measure
+from mocpack.model.clip import Clip
+from mocpack.model.dofs import to_dofs
 from mocpack.papers.beaudoin.codec.wavelet import Wavelet
 from mocpack.papers.beaudoin.codec.wavelet_ik import WaveletIk
 from mocpack.papers.beaudoin.codec.wavelet_opt import WaveletOpt

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from mocpack.bench.papers.measuring import interpolate_log, report_progress
-from mocpack.clip import Clip
 from mocpack.codec import Codec
 from mocpack.metrics import measure
+from mocpack.model.clip import Clip
 from mocpack.rate import raw_size
 
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from mocpack.bench.papers.measuring import load_frames
 from mocpack.bench.papers.verdicts import NONE, Line, Results, Timing, compare, judge_claim
-from mocpack.clip import Clip
 from mocpack.codec import Codec
+from mocpack.model.clip import Clip
 from mocpack.papers.beaudoin.codec.pca import Pca
 from mocpack.papers.beaudoin.codec.selection import analyze
 from mocpack.papers.beaudoin.codec.wavelet import Wavelet

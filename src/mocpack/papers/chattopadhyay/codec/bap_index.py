@@ -18,11 +18,11 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from mocpack.arrays import F64
-from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Codec, Decoder, Goal, Payload, PayloadLayout, Quality, Rounds, as_payload
 from mocpack.coding.fields import FieldReader, FieldWriter
+from mocpack.common.arrays import F64
 from mocpack.errors import FormatError
+from mocpack.model.clip import Clip, ClipHeader
 from mocpack.papers.chattopadhyay.codec import grid_search, segments
 from mocpack.papers.chattopadhyay.codec.columns import (
     ORDERS,

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core
-from mocpack.arrays import U8
+from mocpack.common.arrays import U8
 from mocpack.errors import CorruptionError
 
 ROWS_PER_BYTE = 1024  # a byte costs at least 1/89 of a bit, so no coded byte holds more than 711

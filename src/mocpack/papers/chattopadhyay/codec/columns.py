@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from mocpack.arrays import F64, I32
-from mocpack.clip import Clip, ClipHeader
-from mocpack.dofs import from_dofs, select_coded_dofs, to_dofs
+from mocpack.common.arrays import F64, I32
 from mocpack.errors import CorruptionError, InvalidClipError
-from mocpack.skeleton import Skeleton
+from mocpack.model.clip import Clip, ClipHeader
+from mocpack.model.dofs import from_dofs, select_coded_dofs, to_dofs
+from mocpack.model.skeleton import Skeleton
 
 LENGTH_UNIT = 0.0254 / 0.45  # meters per unit of length, as in the CMU skeletons
 ORDERS = ("file", "by_influence")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 
 import numpy as np
 
-from mocpack.arrays import F64
+from mocpack.common.arrays import F64
 
 Point = tuple[int, int]
 Outcome = tuple[float, float]

@@ -15,14 +15,14 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from mocpack.arrays import F64, I64
-from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Codec, Decoder, Payload, PayloadLayout, Quality, Read, as_payload
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.floats import read_finite_floats
 from mocpack.coding.planes import decode_plane, encode_plane
-from mocpack.dofs import from_channels, from_dofs, to_channels, to_dofs
+from mocpack.common.arrays import F64, I64
 from mocpack.errors import CorruptionError, InvalidClipError, UnsupportedClipError
+from mocpack.model.clip import Clip, ClipHeader
+from mocpack.model.dofs import from_channels, from_dofs, to_channels, to_dofs
 from mocpack.papers.chattopadhyay.codec.byte_planes import decode_bytes, encode_bytes
 from mocpack.papers.chattopadhyay.codec.columns import column_levels, parse_levels
 from mocpack.papers.chattopadhyay.codec.units import MAX_STEPS, integer_units

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core
-from mocpack.arrays import F64, I32
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.floats import read_finite_floats
+from mocpack.common.arrays import F64, I32
 from mocpack.errors import CorruptionError, TruncatedError
 
 NO_TABLE = np.zeros(0, np.float32)

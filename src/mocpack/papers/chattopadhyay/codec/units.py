@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mocpack.arrays import F64, I64
-from mocpack.skeleton import Skeleton
+from mocpack.common.arrays import F64, I64
+from mocpack.model.skeleton import Skeleton
 
 ANGLE_UNIT = 1e-5  # radians
 LENGTH_UNIT = 1e-3  # meters

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mocpack.bench.papers.measuring import map_parallel
-from mocpack.clip import Clip
 from mocpack.metrics.papers import displacement_error
 from mocpack.metrics.position import distances
+from mocpack.model.clip import Clip
 from mocpack.papers.chattopadhyay.codec.bap_index import BapIndex
 from mocpack.papers.chattopadhyay.codec.columns import LENGTH_UNIT
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mocpack.arrays import F64
 from mocpack.bench.papers.verdicts import Line, judge_claim
-from mocpack.clip import Clip
+from mocpack.common.arrays import F64
+from mocpack.model.clip import Clip
 from mocpack.papers.chattopadhyay.codec.bap_index import BapSparse
 from mocpack.papers.chattopadhyay.tables.coding import KB, code_all
 from mocpack.rate import raw_size

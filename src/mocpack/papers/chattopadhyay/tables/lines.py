@@ -11,13 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from mocpack.bench.papers.verdicts import Line, compare, judge_claim, note_formula
+from mocpack.common.units import parse_bandwidth
 from mocpack.papers.chattopadhyay import energy
 from mocpack.papers.chattopadhyay.codec.bap_index import BapIndex
 from mocpack.papers.chattopadhyay.codec.segments import paper_size, size_model
 from mocpack.papers.chattopadhyay.tables.coding import KB
 from mocpack.papers.chattopadhyay.tables.motions import MOTIONS, PAPER_COLUMNS, Motion
 from mocpack.papers.chattopadhyay.tables.results import LITERAL, Made
-from mocpack.units import parse_bandwidth
 
 BANDWIDTHS = ("128kbps", "1Mbps", "4Mbps")
 EQUATIONS = "Equations 3–11"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mocpack import _api
-from mocpack.clip import Clip
+from mocpack.model.clip import Clip
 from mocpack.papers.chattopadhyay.tables.coding import KB
 
 PAPER_COLUMNS = 62

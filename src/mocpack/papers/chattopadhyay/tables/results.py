@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 from mocpack.bench.papers.measuring import map_parallel
-from mocpack.clip import Clip
+from mocpack.model.clip import Clip
 from mocpack.papers.chattopadhyay.codec import grid_search
 from mocpack.papers.chattopadhyay.codec.bap_index import BapIndex, BapSparse
 from mocpack.papers.chattopadhyay.codec.mpeg4_bap import Mpeg4Bap

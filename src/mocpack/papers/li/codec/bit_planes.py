@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from mocpack.arrays import F64, I64
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.planes import decode_cut_plane, decode_plane, encode_plane
+from mocpack.common.arrays import F64, I64
 from mocpack.errors import CorruptionError, TruncatedError
 from mocpack.papers.li.codec import wavelet97
 

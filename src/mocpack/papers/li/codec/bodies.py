@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mocpack import rotations
-from mocpack.arrays import F64, I32, Mask
-from mocpack.clip import Clip, ClipHeader
-from mocpack.kinematics import SHELL_RADIUS_M
-from mocpack.skeleton import Skeleton, rotation_order
+from mocpack.common.arrays import F64, I32, Mask
+from mocpack.model import rotations
+from mocpack.model.clip import Clip, ClipHeader
+from mocpack.model.kinematics import SHELL_RADIUS_M
+from mocpack.model.skeleton import Skeleton, rotation_order
 
 NO_LENGTH = 1e-4  # meters; a shorter bone gives no direction
 ALONG = 1e-9  # meters from the bone's axis; twist does not move nearer points

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mocpack.arrays import F64
+from mocpack.common.arrays import F64
 from mocpack.errors import UsageError
+from mocpack.model.skeleton import Skeleton
 from mocpack.papers.li.codec.bodies import Bodies
-from mocpack.skeleton import Skeleton
 
 
 def direction_steps(bodies: Bodies, step: float, weights: F64) -> F64:

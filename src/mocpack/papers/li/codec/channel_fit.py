@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from mocpack import rotations
-from mocpack.arrays import F64
-from mocpack.clip import Clip, ClipHeader
+from mocpack.common.arrays import F64
+from mocpack.model import rotations
+from mocpack.model.clip import Clip, ClipHeader
+from mocpack.model.skeleton import Skeleton, rotation_order
 from mocpack.papers.li.codec.bodies import Bodies, Still
-from mocpack.skeleton import Skeleton, rotation_order
 
 
 def clip_of_bodies(

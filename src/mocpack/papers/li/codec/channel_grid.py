@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mocpack.arrays import F64, I64
+from mocpack.common.arrays import F64, I64
 from mocpack.errors import UnsupportedClipError
-from mocpack.skeleton import Skeleton
+from mocpack.model.skeleton import Skeleton
 
 LARGEST = 2**30  # maximum integer of a coded plane
 FARTHEST = 2**53  # maximum integer of a first frame

@@ -12,13 +12,13 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from mocpack.arrays import F64, I32, I64, Mask
-from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Codec
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.planes import decode_plane, encode_plane
-from mocpack.dofs import from_dofs, select_coded_dofs, to_dofs
+from mocpack.common.arrays import F64, I32, I64, Mask
 from mocpack.errors import CorruptionError, InvalidClipError
+from mocpack.model.clip import Clip, ClipHeader
+from mocpack.model.dofs import from_dofs, select_coded_dofs, to_dofs
 from mocpack.papers.li.codec.channel_grid import channel_steps
 
 LARGEST = 2**53  # larger integers are not exact in float64

@@ -6,11 +6,11 @@ import re
 
 import numpy as np
 
-from mocpack import rotations
-from mocpack.arrays import F64, Mask
+from mocpack.common.arrays import F64, Mask
 from mocpack.errors import UsageError
+from mocpack.model import rotations
+from mocpack.model.skeleton import Skeleton
 from mocpack.papers.li.codec.bodies import Bodies
-from mocpack.skeleton import Skeleton
 
 HINGE = re.compile(
     r"forearm|elbow|lower_?arm|radius|knee|shin|calf|lower_?leg|tibia"

@@ -10,7 +10,7 @@ import heapq
 
 import numpy as np
 
-from mocpack.arrays import F64
+from mocpack.common.arrays import F64
 
 
 def key_frames(curve: F64, *, count: int = 0, distance: float = 0.0) -> list[int]:

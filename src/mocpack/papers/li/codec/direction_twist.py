@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from mocpack import rotations
-from mocpack.arrays import F64, U8
+from mocpack.common.arrays import F64, U8
+from mocpack.model import rotations
 
 CLEAR = -0.8  # cosine of the smallest angle between a bone and the direction without defined twist
 AT_POLE = 1e-13  # sine of the polar angle below which the azimuth is undefined

@@ -11,10 +11,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from mocpack.arrays import F64, I32, I64, Mask
-from mocpack.clip import Clip
 from mocpack.codec import Quality
-from mocpack.dofs import select_coded_dofs, to_dofs
+from mocpack.common.arrays import F64, I32, I64, Mask
+from mocpack.model.clip import Clip
+from mocpack.model.dofs import select_coded_dofs, to_dofs
 from mocpack.papers.li.codec.channel_grid import channel_steps, check_plane, to_grid
 from mocpack.papers.li.codec.columns import ColumnCodec, Columns
 from mocpack.papers.li.codec.wavelet97 import forward, inverse, level_count

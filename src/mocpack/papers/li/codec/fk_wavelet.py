@@ -13,9 +13,6 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from mocpack import rotations
-from mocpack.arrays import F64, I64, U8, Mask
-from mocpack.clip import Clip, ClipHeader, measure_error
 from mocpack.codec import (
     Codec,
     Decoder,
@@ -30,8 +27,11 @@ from mocpack.codec import (
 )
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.planes import encode_plane
+from mocpack.common.arrays import F64, I64, U8, Mask
 from mocpack.errors import CorruptionError, InvalidClipError, UsageError
 from mocpack.metrics.contacts import find_planted
+from mocpack.model import rotations
+from mocpack.model.clip import Clip, ClipHeader, measure_error
 from mocpack.papers.li.codec import wavelet97
 from mocpack.papers.li.codec.bit_planes import (
     MAX_SHIFTS,

@@ -14,12 +14,11 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from mocpack import _core, rotations
-from mocpack.arrays import F64, I32, I64
-from mocpack.clip import Clip, ClipHeader
+from mocpack import _core
 from mocpack.codec import Codec, Decoder, Payload, PayloadLayout, Quality, as_payload
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.planes import decode_plane, encode_plane
+from mocpack.common.arrays import F64, I32, I64
 from mocpack.errors import (
     CorruptionError,
     InvalidClipError,
@@ -27,6 +26,8 @@ from mocpack.errors import (
     UnsupportedClipError,
     UsageError,
 )
+from mocpack.model import rotations
+from mocpack.model.clip import Clip, ClipHeader
 from mocpack.papers.li.codec.bodies import Bodies, Still, find_bodies, find_still
 from mocpack.papers.li.codec.bone_steps import direction_steps, joint_weights, twist_steps
 from mocpack.papers.li.codec.chains import find_chains

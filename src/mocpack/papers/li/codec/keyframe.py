@@ -12,13 +12,13 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from mocpack.arrays import F64, I64
-from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Codec, Quality
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.planes import decode_plane, encode_plane
-from mocpack.dofs import from_dofs, moving_dofs, to_dofs
+from mocpack.common.arrays import F64, I64
 from mocpack.errors import CorruptionError, InvalidClipError
+from mocpack.model.clip import Clip, ClipHeader
+from mocpack.model.dofs import from_dofs, moving_dofs, to_dofs
 from mocpack.papers.li.codec.channel_grid import channel_steps, check_plane, to_grid
 from mocpack.papers.li.codec.columns import read_row, write_row
 from mocpack.papers.li.codec.curve_simplification import key_frames

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from mocpack.arrays import F64, Mask
-from mocpack.clip import ClipHeader
 from mocpack.coding.fields import FieldReader, FieldWriter
+from mocpack.common.arrays import F64, Mask
 from mocpack.errors import CorruptionError
+from mocpack.model.clip import ClipHeader
+from mocpack.model.rotations import IDENTITY, normalize
 from mocpack.papers.li.codec.bodies import Still, rest_places
-from mocpack.rotations import IDENTITY, normalize
 
 
 def write_still(out: FieldWriter, header: ClipHeader, still: Still) -> None:

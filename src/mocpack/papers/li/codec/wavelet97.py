@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from mocpack import _core
-from mocpack.arrays import F64, Mask
+from mocpack.common.arrays import F64, Mask
 
 SHORTEST = 4  # rows; a band with more is halved again
 

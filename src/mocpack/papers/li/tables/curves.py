@@ -14,11 +14,12 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from mocpack.arrays import F64
 from mocpack.bench.papers.measuring import map_parallel
-from mocpack.clip import Clip
+from mocpack.common.arrays import F64
 from mocpack.metrics.pair import SkeletonPair
 from mocpack.metrics.position import distances
+from mocpack.model.clip import Clip
+from mocpack.model.skeleton import rotation_order
 from mocpack.papers.li.codec.bodies import find_bodies, find_still
 from mocpack.papers.li.codec.direction_twist import choose_frame, to_angles
 from mocpack.papers.li.codec.dwt97 import Dwt97
@@ -26,7 +27,6 @@ from mocpack.papers.li.codec.fk_wavelet import FkWavelet
 from mocpack.papers.li.codec.ik_predict import IkPredict
 from mocpack.papers.li.codec.keyframe import Keyframe
 from mocpack.papers.li.codec.last_frame import LastFrame
-from mocpack.skeleton import rotation_order
 
 
 class CountingCodec(Protocol):

@@ -10,7 +10,7 @@ from importlib.resources import files
 import numpy as np
 
 from mocpack.bench.papers.verdicts import NONE, Line, Timing, compare, judge_claim
-from mocpack.clip import Clip
+from mocpack.model.clip import Clip
 from mocpack.papers.li.tables.curves import Curves, Point, at_rate
 
 METHODS_COMPARED = ("IKBP as printed", "SPBLF", "FKBC", "IBKF", "DWT")

@@ -12,7 +12,7 @@ import numpy as np
 from mocpack.bench.papers.measuring import interpolate_log, load_frames, mean_error, report_progress
 from mocpack.bench.papers.verdicts import Results
 from mocpack.bench.runner.timing import fastest
-from mocpack.clip import Clip
+from mocpack.model.clip import Clip
 from mocpack.papers.li.codec.dwt97 import Dwt97
 from mocpack.papers.li.codec.fk_wavelet import FkWavelet
 from mocpack.papers.li.codec.ik_predict import IkPredict

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from mocpack import _core
-from mocpack.arrays import F64
+from mocpack.common.arrays import F64
 
 
 def uniform_knots(control_points: int, degree: int) -> F64:

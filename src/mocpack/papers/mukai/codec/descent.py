@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mocpack.arrays import F64
+from mocpack.common.arrays import F64
 
 MEMORY = 20  # steps remembered
 ENOUGH = 1e-4  # minimum decrease of a step, relative to the slope (Armijo condition)

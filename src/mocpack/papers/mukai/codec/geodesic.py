@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mocpack import rotations
-from mocpack.arrays import F64
+from mocpack.common.arrays import F64
+from mocpack.model import rotations
 
 CONSTANT, TANGENT, QUATERNION = 0, 1, 2
 WIDTH = (0, 3, 4)  # numbers per rotation, by kind

@@ -13,16 +13,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mocpack import rotations
-from mocpack.arrays import F64
-from mocpack.clip import ClipHeader
+from mocpack.common.arrays import F64
+from mocpack.common.units import format_length
 from mocpack.errors import UsageError
-from mocpack.kinematics import forward_kinematics
+from mocpack.model import rotations
+from mocpack.model.clip import ClipHeader
+from mocpack.model.kinematics import forward_kinematics
 from mocpack.papers.mukai.codec import bspline
 from mocpack.papers.mukai.codec.latent import SplineModel
 from mocpack.papers.mukai.codec.latent_spline import knots_on_grid
 from mocpack.papers.mukai.codec.pose_rows import SkeletonForm
-from mocpack.units import format_length
 
 CLOSE = 1e-5  # tolerance of a reached target, in meters or radians
 ROUNDS = 80

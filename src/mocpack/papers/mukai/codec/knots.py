@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from mocpack import _core, progress
-from mocpack.arrays import F64
+from mocpack.common.arrays import F64
+from mocpack.common.optional_packages import require
 from mocpack.errors import UnsupportedClipError
-from mocpack.optional_packages import require
 from mocpack.papers.mukai.codec.bspline import (
     clamped,
     evaluate,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mocpack.arrays import F64
+from mocpack.common.arrays import F64
 from mocpack.papers.mukai.codec import bspline
 from mocpack.papers.mukai.codec.knots import find_knots, insert
 

@@ -14,17 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import progress
-from mocpack.arrays import F64
-from mocpack.clip import AnyClip, AnyHeader, Clip, ClipHeader, VertexClip
 from mocpack.codec import Codec, Decoder, Payload, Quality, as_payload
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.planes import decode_plane, encode_plane
+from mocpack.common.arrays import F64
 from mocpack.errors import CorruptionError, InvalidClipError, UnsupportedClipError
+from mocpack.model.clip import AnyClip, AnyHeader, Clip, ClipHeader, VertexClip
+from mocpack.model.rotations import IDENTITY
 from mocpack.papers.mukai.codec import bspline, geodesic, latent
 from mocpack.papers.mukai.codec.knots import find_knots
 from mocpack.papers.mukai.codec.latent import SplineModel
 from mocpack.papers.mukai.codec.pose_rows import Form, SkeletonForm, VertexForm
-from mocpack.rotations import IDENTITY
 
 KNOT_GRID = 32  # knots lie on multiples of 1/32 of a frame
 MAX_COMPONENTS = 65_535

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core
-from mocpack.arrays import F64
-from mocpack.clip import AnyClip, Clip, VertexClip
-from mocpack.kinematics import SHELL_RADIUS_M
+from mocpack.common.arrays import F64
+from mocpack.model.clip import AnyClip, Clip, VertexClip
+from mocpack.model.kinematics import SHELL_RADIUS_M
 from mocpack.papers.mukai.codec import geodesic
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from mocpack import _core
-from mocpack.arrays import F64
+from mocpack.common.arrays import F64
 from mocpack.papers.mukai.codec.bspline import clamped, even_times
 
 PARTICLES = 100

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from mocpack import _api
-from mocpack.arrays import F64
 from mocpack.bench.datasets import describe_missing
 from mocpack.bench.papers.measuring import load_frames, report_progress
 from mocpack.bench.papers.verdicts import (
@@ -23,7 +22,8 @@ from mocpack.bench.papers.verdicts import (
     note_formula,
 )
 from mocpack.bench.runner.timing import seconds_of
-from mocpack.clip import AnyClip, VertexClip
+from mocpack.common.arrays import F64
+from mocpack.model.clip import AnyClip, VertexClip
 from mocpack.papers.mukai.codec import bspline, latent
 from mocpack.papers.mukai.codec.bspline import uniform_knots
 from mocpack.papers.mukai.codec.knots import GENERATIONS, evolve, find_knots

@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from mocpack.arrays import F64, I64
+from mocpack.common.arrays import F64, I64
 
 # maximum of a quantized sample, so that its second difference fits a plane at any Q and s
 LARGEST = 2.0**34

@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from mocpack.arrays import F64
-from mocpack.clip import Clip
-from mocpack.dofs import from_dofs, to_dofs
+from mocpack.common.arrays import F64
+from mocpack.model.clip import Clip
+from mocpack.model.dofs import from_dofs, to_dofs
 from mocpack.papers.vasa.codec.jacobian import Points, displacement_gram
 
 Metric = Callable[[Clip, Clip], float]

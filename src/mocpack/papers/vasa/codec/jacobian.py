@@ -8,12 +8,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from mocpack import rotations
-from mocpack.arrays import F64
-from mocpack.clip import Clip
-from mocpack.dofs import adds_to_offset
-from mocpack.kinematics import SHELL_RADIUS_M, end_positions
-from mocpack.skeleton import Skeleton, position_axes, rotation_order
+from mocpack.common.arrays import F64
+from mocpack.model import rotations
+from mocpack.model.clip import Clip
+from mocpack.model.dofs import adds_to_offset
+from mocpack.model.kinematics import SHELL_RADIUS_M, end_positions
+from mocpack.model.skeleton import Skeleton, position_axes, rotation_order
 
 Points = Literal["joints", "ends", "shell"]
 """Joint centers; those and bone ends; those and points `SHELL_RADIUS_M` meters along each axis."""

@@ -11,10 +11,10 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
-from mocpack.arrays import F64, I64, U8, Mask
 from mocpack.codec import Read
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.planes import decode_plane, encode_plane
+from mocpack.common.arrays import F64, I64, U8, Mask
 from mocpack.errors import CorruptionError
 from mocpack.papers.vasa.codec import cobra, starts
 from mocpack.papers.vasa.codec.temporal_pca import Trajectories

@@ -14,8 +14,6 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from mocpack.arrays import F64, I64
-from mocpack.clip import Clip, ClipHeader, measure_error
 from mocpack.codec import (
     Codec,
     Decoder,
@@ -27,7 +25,7 @@ from mocpack.codec import (
     Rounds,
     as_payload,
 )
-from mocpack.dofs import from_dofs, to_dofs
+from mocpack.common.arrays import F64, I64
 from mocpack.errors import CorruptionError, InvalidClipError, UsageError
 from mocpack.metrics.papers import (
     TED_DISTANCE_M,
@@ -36,6 +34,8 @@ from mocpack.metrics.papers import (
     temporal_edges,
     windowed_mean,
 )
+from mocpack.model.clip import Clip, ClipHeader, measure_error
+from mocpack.model.dofs import from_dofs, to_dofs
 from mocpack.papers.vasa.codec import cobra, temporal_pca
 from mocpack.papers.vasa.codec import payload as bitstream
 from mocpack.papers.vasa.codec.equalization import kinematic_gram, noise_sensitivities

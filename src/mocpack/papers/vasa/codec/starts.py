@@ -11,7 +11,7 @@ from base64 import b85decode
 
 import numpy as np
 
-from mocpack.arrays import U8
+from mocpack.common.arrays import U8
 
 
 def _start(text: str) -> U8:

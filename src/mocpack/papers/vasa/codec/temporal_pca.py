@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mocpack.arrays import F64, I64
+from mocpack.common.arrays import F64, I64
 from mocpack.papers.vasa.codec import cobra
 
 SLOPE = np.log(2) / 6  # decrease of squared error per bit of a coefficient of step 1

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from mocpack import _core
-from mocpack.arrays import I64, U8
 from mocpack.coding.planes import MAX_VALUE, decode_plane, encode_plane
+from mocpack.common.arrays import I64, U8
 from mocpack.errors import CorruptionError
 
 SPLIT = 1 << 20

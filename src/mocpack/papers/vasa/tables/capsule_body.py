@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from mocpack.arrays import F64, I32
-from mocpack.clip import Clip, VertexClip
-from mocpack.rotations import rotate
-from mocpack.skeleton import Skeleton
+from mocpack.common.arrays import F64, I32
+from mocpack.model.clip import Clip, VertexClip
+from mocpack.model.rotations import rotate
+from mocpack.model.skeleton import Skeleton
 
 RINGS, SIDES = 6, 8  # of a capsule, by default
 THICKNESS = 0.22  # radius of a bone against its length

@@ -12,13 +12,13 @@ from mocpack import _api
 from mocpack.bench.papers.measuring import interpolate_log, load_frames, mean_error, report_progress
 from mocpack.bench.papers.verdicts import NONE, Line, Results, Timing, compare, judge_claim
 from mocpack.bench.runner.timing import fastest
-from mocpack.clip import Clip, measure_error
 from mocpack.codec import Goal
 from mocpack.metrics.papers import sk_ted
+from mocpack.model.clip import Clip, measure_error
 from mocpack.papers.vasa.codec import RdPca
 from mocpack.papers.vasa.codec.equalization import noise_sensitivities
 from mocpack.papers.vasa.tables.sk_ted_and_sted import correlate, evaluation_times
-from mocpack.tuning import tune
+from mocpack.rate.tuning import tune
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 from mocpack.bench.runner.timing import fastest
-from mocpack.clip import Clip
 from mocpack.metrics.papers import sk_ted
 from mocpack.metrics.vertices import sted, sted_temporal
+from mocpack.model.clip import Clip
 from mocpack.papers.vasa.codec import RdPca
 from mocpack.papers.vasa.tables.capsule_body import Body, capsule_body, skin
 

@@ -1,0 +1,129 @@
+"""Codecs by name: the built-in table, then entry points of other packages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from dataclasses import fields
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from mocpack.codec import Codec
+from mocpack.common.arguments import did_you_mean
+from mocpack.errors import UnknownCodecError, UsageError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
+
+BUILTIN = {
+    "bap-index": "mocpack.papers.chattopadhyay.codec.bap_index:BapIndex",
+    "bap-sparse": "mocpack.papers.chattopadhyay.codec.bap_index:BapSparse",
+    "dwt97": "mocpack.papers.li.codec.dwt97:Dwt97",
+    "fk-wavelet": "mocpack.papers.li.codec.fk_wavelet:FkWavelet",
+    "ik-predict": "mocpack.papers.li.codec.ik_predict:IkPredict",
+    "keyframe": "mocpack.papers.li.codec.keyframe:Keyframe",
+    "keysine": "mocpack.codecs.keysine:Keysine",
+    "last-frame": "mocpack.papers.li.codec.last_frame:LastFrame",
+    "latent-spline": "mocpack.papers.mukai.codec.latent_spline:LatentSpline",
+    "lossless": "mocpack.codecs.lossless.codec:Lossless",
+    "mpeg4-bap": "mocpack.papers.chattopadhyay.codec.mpeg4_bap:Mpeg4Bap",
+    "pca": "mocpack.papers.beaudoin.codec.pca:Pca",
+    "raw": "mocpack.codecs.raw:Raw",
+    "rd-pca": "mocpack.papers.vasa.codec:RdPca",
+    "wavelet": "mocpack.papers.beaudoin.codec.wavelet:Wavelet",
+    "wavelet-ik": "mocpack.papers.beaudoin.codec.wavelet_ik:WaveletIk",
+    "wavelet-opt": "mocpack.papers.beaudoin.codec.wavelet_opt:WaveletOpt",
+}
+ENTRY_POINT_GROUP = "mocpack.codecs"
+DEFAULT_CODEC = "keysine"
+EXACT_CODEC = "lossless"
+AUTO_CODEC = "auto"  # DEFAULT_CODEC, or EXACT_CODEC for clips whose bound that cannot keep
+
+
+def codec_ids() -> list[str]:
+    """Return the ids of all installed codecs, sorted; no codec is imported."""
+    return sorted(BUILTIN.keys() | {e.name for e in _entry_points()})
+
+
+def codec_class(codec_id: str) -> type[Codec]:
+    """Import and return a codec class by id."""
+    if codec_id in BUILTIN:
+        module, name = BUILTIN[codec_id].split(":")
+        cls: type[Codec] = getattr(import_module(module), name)
+        return cls
+    for entry in _entry_points():
+        if entry.name == codec_id:
+            loaded: type[Codec] = entry.load()
+            return loaded
+    known = codec_ids()
+    raise UnknownCodecError(
+        f"unknown codec {codec_id!r}; installed: {', '.join(known)}{did_you_mean(codec_id, known)}"
+    )
+
+
+def parse_codec(spec: str) -> Codec:
+    """Build a codec from a command-line spec, ``id`` or ``id:name=value,name=value``.
+
+    ``auto`` gives the default codec.
+
+    >>> parse_codec("raw")
+    Raw()
+    """
+    if not isinstance(spec, str):
+        raise UsageError(
+            f"codec spec must be a string such as 'keysine:layers=2', got {spec!r:.80}"
+        )
+    codec_id, params = parse_assignments(spec)
+    if codec_id == AUTO_CODEC and params:
+        raise UsageError(f"{AUTO_CODEC} takes no parameters, got {spec}; name a codec instead")
+    cls = codec_class(DEFAULT_CODEC if codec_id == AUTO_CODEC else codec_id)
+    for name in cls.lengths:
+        if isinstance(params.get(name), int | float):
+            raise UsageError(f"{codec_id}: {name}={params[name]} needs a unit, such as {name}=1mm")
+    for name in cls.angles:
+        if isinstance(params.get(name), int | float):
+            raise UsageError(
+                f"{codec_id}: {name}={params[name]} needs a unit, such as {name}=0.3deg"
+            )
+    return cls.from_params(params)
+
+
+def parse_assignments(spec: str) -> tuple[str, dict[str, Any]]:
+    """Split a spec into id and parameters, without importing the codec.
+
+    >>> parse_assignments("zfp:tolerance=0.001")
+    ('zfp', {'tolerance': 0.001})
+    """
+    codec_id, _, rest = spec.partition(":")
+    params: dict[str, Any] = {}
+    for assignment in rest.split(",") if rest else []:
+        name, equals, text = assignment.partition("=")
+        if not equals:
+            raise UsageError(f"parameters of {codec_id} must be name=value, got {assignment!r}")
+        params[name.strip()] = _value(text.strip())
+    return codec_id, params
+
+
+def non_default_params(codec: Codec, *, without: Collection[str] = ()) -> dict[str, Any]:
+    """Return the parameters that differ from their defaults, except those in `without`."""
+    found = codec.params()
+    for field in fields(codec):
+        if field.name in without or found.get(field.name) == field.default:
+            found.pop(field.name, None)
+    return found
+
+
+def _entry_points() -> EntryPoints:
+    """Return the codecs of other packages; the import is slow, so it is done here."""
+    from importlib.metadata import entry_points
+
+    return entry_points(group=ENTRY_POINT_GROUP)
+
+
+def _value(text: str) -> Any:
+    """Parse numbers, true, false and null as JSON; anything else is a string."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return text if isinstance(value, list | dict) else value

@@ -1,0 +1,1 @@
+"""Helpers without knowledge of motion: arguments, units, files, texts and arrays."""

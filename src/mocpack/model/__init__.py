@@ -1,0 +1,1 @@
+"""The data model: skeletons, clips and what is computed from them."""
