@@ -1,28 +1,23 @@
-"""Describe the layout of the source tree: which parts of the package use each folder.
+"""Print files and lines of each folder of the package and the core, and lengths of functions.
 
-    python tools/layout.py            # rewrites the table in ARCHITECTURE.md
-    python tools/layout.py --sizes    # prints files and lines of each folder, lengths of functions
+    python tools/layout.py
 
-A test compares the table in ARCHITECTURE.md with the imports. Sizes change with every commit, so
-they are printed, not stored.
+Tests use its table of imports.
 """
 
 from __future__ import annotations
 
 import ast
 import statistics
-import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parents[1]
 SOURCE = REPO / "src" / "mocpack"
-PAGE = REPO / "ARCHITECTURE.md"
-BEGIN, END = "<!-- layout: begin -->", "<!-- layout: end -->"
 FAMILY_FOLDERS = (["codecs"], ["papers"])
-UNUSED = {"testing": "tests, and codecs of other packages"}
+REGISTRY = "mocpack.codecs.registry"  # belongs to no codec
 FAMILY_PREFIXES = ("mocpack.codecs.", "mocpack.papers.")
 
 
@@ -37,11 +32,12 @@ def modules() -> dict[str, Path]:
 
 
 @cache
-def users() -> dict[str, set[str]]:
-    """Return for each module the modules that import it."""
+def users(*, at_import: bool = False) -> dict[str, set[str]]:
+    """Return for each module the modules that import it; `at_import` leaves out later imports."""
     known, found = modules(), defaultdict(set)
     for name, path in known.items():
-        for imported in _imports(path, known):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for imported in _imports(tree.body if at_import else ast.walk(tree), known):
             found[imported].add(name)
     return found
 
@@ -60,12 +56,16 @@ def room_of(name: str) -> str:
     'io'
     """
     parts = name.split(".")
+    if name == REGISTRY:
+        return "codecs"
     return parts[2] if parts[1:2] in FAMILY_FOLDERS and len(parts) > 2 else parts[1 % len(parts)]
 
 
 def families() -> set[str]:
     """Return the names of all families of codecs."""
-    return {room_of(name) for name in modules() if name.startswith(FAMILY_PREFIXES)}
+    return {
+        room_of(name) for name in modules() if name.startswith(FAMILY_PREFIXES) and name != REGISTRY
+    }
 
 
 def outsiders(family: str) -> set[str]:
@@ -75,28 +75,14 @@ def outsiders(family: str) -> set[str]:
     return set().union(*(uses[name] for name in inside)) - inside
 
 
-def _imports(path: Path, known: dict[str, Path]) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+def _imports(nodes: Iterable[ast.AST], known: dict[str, Path]) -> Iterator[str]:
+    for node in nodes:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("mocpack"):
             for alias in node.names:
                 inner = f"{node.module}.{alias.name}"
                 yield inner if inner in known else str(node.module)
         elif isinstance(node, ast.Import):
             yield from (a.name for a in node.names if a.name in known)
-
-
-def table() -> str:
-    """Return the table of the page, in Markdown."""
-    rows = ["| folder | used by |", "|---|---|"]
-    uses, known = users(), modules()
-    for folder in package_folders():
-        inside = {n for n, p in known.items() if p.is_relative_to(folder)}
-        outside = set().union(*(uses[n] for n in inside)) - inside
-        users_of = ", ".join(sorted(families_of(outside))) or UNUSED.get(
-            folder.name, "looked up by name"
-        )
-        rows.append(f"| `{folder.relative_to(SOURCE)}` | {users_of} |")
-    return "\n".join(rows)
 
 
 def sizes() -> str:
@@ -131,16 +117,5 @@ def function_lengths() -> Iterator[int]:
                 yield (node.end_lineno or node.lineno) - node.lineno + 1
 
 
-def main() -> int:
-    if "--sizes" in sys.argv[1:]:
-        print(sizes())
-        return 0
-    text = PAGE.read_text(encoding="utf-8")
-    before, rest = text.split(BEGIN)
-    after = rest.split(END)[1]
-    PAGE.write_text(f"{before}{BEGIN}\n{table()}\n{END}{after}", encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    print(sizes())

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 
 from mocpack import rate
 from mocpack.codec import Codec
-from mocpack.codecs.registry import AUTO_CODEC, BUILTIN, EXACT_CODEC, codec_class, parse_codec
+from mocpack.codecs.registry import AUTO_CODEC, EXACT_CODEC, codec_class, codec_ids, parse_codec
 from mocpack.common.arguments import check_local_path
 from mocpack.common.source import Openable, open_source
 from mocpack.common.units import (
@@ -600,7 +600,7 @@ def check_effort(effort: str) -> None:
 def check_kind(codec: Codec, kind: str) -> None:
     """Raise `UnsupportedClipError` if the codec cannot encode this kind of clip."""
     if kind not in codec.kinds:
-        able = [i for i in BUILTIN if kind in codec_class(i).kinds]
+        able = [i for i in codec_ids() if kind in codec_class(i).kinds]
         raise UnsupportedClipError(
             f"{codec.codec_id} encodes {' and '.join(codec.kinds)}, but the clip contains {kind}; "
             f"codecs for {kind}: {', '.join(able)}"

@@ -9,8 +9,8 @@ import pytest
 from command_line import run
 
 import mocpack
+from mocpack.bench import command as bench
 from mocpack.bench.datasets import COMMITTED
-from mocpack.cli import bench
 from mocpack.common.units import format_size
 from mocpack.container import pack, unpack
 from mocpack.samples import JUMP

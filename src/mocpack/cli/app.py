@@ -1,7 +1,8 @@
 """The table of commands, and the one place that turns errors into messages and exit codes.
 
 A command's module is imported only when that command runs, so no command pays for the imports of
-another. The command ``corpus pack`` of the group ``corpus`` is the module ``corpus/pack.py``.
+another. The command ``corpus pack`` of the group ``corpus`` is the module ``corpus/pack.py``. Parts
+that plug in keep their commands themselves.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
 from functools import partial, wraps
-from importlib import import_module
 from inspect import Parameter, Signature
 from typing import Annotated, Any, NoReturn, get_type_hints
 
@@ -30,6 +30,7 @@ from mocpack.cli.terminal import (
     print_json,
     set_quiet,
 )
+from mocpack.common.optional_packages import load_part
 from mocpack.common.termination import signal_exit_code, unwind_when_terminated
 from mocpack.errors import FormatError, TruncatedError
 
@@ -73,6 +74,12 @@ COMMANDS = {
 }
 # Commands that `mocpack --help` lists last, after the groups.
 MORE_COMMANDS = ("bench", "tune", "edit", "scene")
+# Commands and groups of parts that plug in; an installation may lack them.
+PLUGGED_IN = {
+    "live": "mocpack.live.commands",
+    "bench": "mocpack.bench.command",
+    "view": "mocpack.viewing.command",
+}
 EXIT_CODES = (
     "Exit codes: 0 success, 1 an error bound was not met, 2 bad input, usage or I/O, 130 Ctrl-C, "
     "143 SIGTERM."
@@ -166,7 +173,8 @@ def _help_panel(words: str) -> str:
 
 def module_name(words: str) -> str:
     """Return the module of a command: ``mocpack.cli.cluster.plan`` for ``cluster plan``."""
-    return f"mocpack.cli.{words.replace(' ', '.')}"
+    first, *rest = words.split()
+    return ".".join([PLUGGED_IN.get(first, f"mocpack.cli.{first}"), *rest])
 
 
 def load(words: str) -> Any:
@@ -174,7 +182,7 @@ def load(words: str) -> Any:
     one = typer.Typer(
         add_completion=False, pretty_exceptions_enable=False, context_settings=CONTEXT_SETTINGS
     )
-    module = import_module(module_name(words))
+    module = load_part(module_name(words), purpose=f"mocpack {words}")
     one.command(name=_last_word(words), cls=Command, epilog=EXIT_CODES)(_wrap_command(module.run))
     return typer.main.get_command(one)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,22 +13,23 @@ from mocpack import _api
 from mocpack.cli import files, options
 from mocpack.cli.reading import SourceOptions
 from mocpack.cli.terminal import print_json
+from mocpack.common.optional_packages import load_part
 from mocpack.common.units import format_length, format_size
 from mocpack.container import is_packed, unpack
-from mocpack.errors import FormatError, UsageError, name_errors
+from mocpack.errors import UsageError, name_errors
 from mocpack.io import files_to_write
-from mocpack.model.clip import AnyHeader, ClipHeader
-from mocpack.papers.mukai.editing import Edit, EditableSpline, Handle, open_spline
+from mocpack.model.clip import AnyHeader, Clip, ClipHeader
+from mocpack.model.editing import Edit, edit_clip, measure_edit
+from mocpack.model.handles import Handle
 
 SPLINE_CODEC = "latent-spline"
-CONVERSION_CODEC = f"{SPLINE_CODEC}:tolerance=0.001"  # for motions that are not splines yet
+SPLINES = "mocpack.papers.mukai.editing"
+CONVERSION_CODEC = f"{SPLINE_CODEC}:tolerance=0.001"  # for vertex animations that are not splines
 MAX_LISTED_JOINTS = 8  # in the list of joints that moved
 
 
 def run(
-    source: Annotated[
-        str, typer.Argument(help="Motion file; a latent-spline .mocp is edited without conversion.")
-    ],
+    source: Annotated[str, typer.Argument(help="Motion file.")],
     output: Annotated[
         str, typer.Option("--output", "-o", help="Write to this file; - writes to standard output.")
     ],
@@ -61,36 +63,46 @@ def run(
         files.check_extension(suffix)
         for path in files_to_write(output):
             files.check_output(str(path), force=force, sources=[source])
-    spline = _open_spline(source, **reading.to_arguments())
-    edit = spline.apply_handles(handles)
-    data = edit.spline.pack()
-    if suffix == ".mocp":
-        files.write_output(data, output, force=force)
+    before, spline = _read(source, **reading.to_arguments())
+    if spline is None:
+        edit = edit_clip(before, handles)
+        after, data = edit.clip, None
     else:
-        files.write_clip(_api.decode(data), output, suffix, source=source)
-    size = len(data) if suffix == ".mocp" else Path(output).stat().st_size
+        splines = load_part(SPLINES, purpose="editing splines and vertices")
+        edit = splines.open_spline(spline).apply_handles(handles)
+        data = edit.spline.pack()
+        after = _api.decode(data)
+    if suffix == ".mocp":
+        data = _api.encode(after) if data is None else data
+        files.write_output(data, output, force=force)
+        size = len(data)
+        if spline is None:
+            edit = measure_edit(before, _api.decode(data), handles)  # of the written motion
+    else:
+        files.write_clip(after, output, suffix, source=source)
+        size = Path(output).stat().st_size
+    names = _joint_names(before.header)
     if as_json:
-        print_json([_facts(edit, handles, size)], to_stderr=output == files.PIPE)
+        print_json([_facts(edit, names, handles, size)], to_stderr=output == files.PIPE)
         return 0
     console = files.stderr() if output == files.PIPE else files.stdout()
-    console.print(_describe_edit(edit, handles, size), markup=False)
+    console.print(_describe_edit(edit, names, handles, size), markup=False)
     return 0
 
 
-def _open_spline(source: str, *, clip: str | None = None, **reading: Any) -> EditableSpline:
-    """Open a latent-spline file, or convert another motion to one."""
-    data, clip = files.read_input(source, clip)
+def _read(source: str, *, clip: str | None = None, **reading: Any) -> tuple[Any, bytes | None]:
+    """Return a motion, and the file to edit if it is edited as a spline.
+
+    Those are latent-spline files, and vertex animations, which are converted to one.
+    """
+    data, left = files.read_input(source, clip)
+    found = files.parse_clip(data, source, clip=left, **reading)
     if is_packed(data):
         with name_errors(source):
-            data, clip = _api.extract_clip(data, clip), None
-    try:
-        ours = unpack(data).codec_id == SPLINE_CODEC
-    except FormatError:
-        ours = False
-    if ours:
-        return open_spline(data)
-    found = files.parse_clip(data, source, clip=clip, **reading)
-    return open_spline(_api.encode(found, CONVERSION_CODEC))
+            data = _api.extract_clip(data, left)
+        if unpack(data).codec_id == SPLINE_CODEC:
+            return found, data
+    return found, None if isinstance(found, Clip) else _api.encode(found, CONVERSION_CODEC)
 
 
 def _parse_handles(
@@ -117,7 +129,7 @@ def _parse_numbers(text: str) -> list[float]:
         raise UsageError(f"expected numbers like 0.4,1.2,0.3, got {text!r}") from None
 
 
-def _describe_edit(edit: Edit, handles: list[Handle], size: int) -> str:
+def _describe_edit(edit: Edit, names: Sequence[str], handles: list[Handle], size: int) -> str:
     """Describe the error of each handle, the joints that moved, and the frames that changed."""
     rotated = [h.rotation is not None for h in handles]
     lines = [
@@ -126,7 +138,6 @@ def _describe_edit(edit: Edit, handles: list[Handle], size: int) -> str:
         + " from the target"
         for h, miss, turned in zip(handles, edit.misses, rotated, strict=True)
     ]
-    names = _joint_names(edit.spline.header)
     order = np.argsort(-edit.changes_at_handles)[:MAX_LISTED_JOINTS]
     moved = [f"{names[k]} {format_length(float(edit.changes_at_handles[k]))}" for k in order]
     lines.append("joints that moved at these times: " + ", ".join(moved))
@@ -138,8 +149,7 @@ def _describe_edit(edit: Edit, handles: list[Handle], size: int) -> str:
     return "\n".join(lines)
 
 
-def _facts(edit: Edit, handles: list[Handle], size: int) -> dict[str, Any]:
-    names = _joint_names(edit.spline.header)
+def _facts(edit: Edit, names: Sequence[str], handles: list[Handle], size: int) -> dict[str, Any]:
     return {
         "handles": [
             {"joint": h.joint, "time": h.time, "off": float(miss)}

@@ -10,11 +10,16 @@ import typer
 from rich.table import Table
 
 from mocpack.cli.tables import make_table
+from mocpack.common.optional_packages import load_part
 from mocpack.common.units import parse_bandwidth
 from mocpack.errors import UsageError
-from mocpack.papers.chattopadhyay import energy as energy_model
 
 PANEL = "Energy"
+
+
+def energy_model() -> Any:
+    """Return the energy model of Chattopadhyay et al., which an installation may lack."""
+    return load_part("mocpack.papers.chattopadhyay.energy", purpose="--energy")
 
 
 @dataclass(frozen=True)
@@ -47,19 +52,19 @@ class EnergyOptions:
             help="Set the power of the network card while it receives, in mW.",
             rich_help_panel=PANEL,
         ),
-    ] = 1000 * energy_model.RECEIVING
+    ] = 1425.0
     sleep_power: Annotated[
         float,
         typer.Option(
             help="Set the power of the network card while it sleeps, in mW.", rich_help_panel=PANEL
         ),
-    ] = 1000 * energy_model.SLEEPING
+    ] = 177.0
     decode_power: Annotated[
         float,
         typer.Option(
             help="Set the power of a CPU core while it decodes, in mW.", rich_help_panel=PANEL
         ),
-    ] = 1000 * energy_model.DECODING
+    ] = 2000.0
 
     def check(self) -> None:
         """Raise `UsageError` for a bad value, or for an option that has no effect."""
@@ -75,7 +80,7 @@ class EnergyOptions:
 
     def bits_per_second(self) -> dict[str, float]:
         """Return the bandwidths by their names."""
-        kilo = energy_model.PAPER_KILO if self.paper_units else 1000
+        kilo = energy_model().PAPER_KILO if self.paper_units else 1000
         names = [text.strip() for text in self.bandwidth.split(",")]
         return {name: parse_bandwidth(name, kilo=kilo) for name in names}
 
@@ -84,8 +89,9 @@ def measure_energy(
     data: bytes, frame_count: int, frame_rate: float, options: EnergyOptions
 ) -> dict[str, Any]:
     """Decode a .mocp file of one clip and return the energy for it, in millijoules."""
-    seconds = energy_model.decode_seconds(data)
-    duration = frame_count / (energy_model.PAPER_FRAME_RATE if options.paper_units else frame_rate)
+    model = energy_model()
+    seconds = model.decode_seconds(data)
+    duration = frame_count / (model.PAPER_FRAME_RATE if options.paper_units else frame_rate)
     rates = options.bits_per_second()
     return {
         "seconds": duration,
@@ -100,7 +106,7 @@ def _reception(
     size: int, duration: float, name: str, bandwidth: float, options: EnergyOptions
 ) -> dict[str, Any]:
     receiving, sleeping = options.receive_power / 1000, options.sleep_power / 1000
-    found = energy_model.reception(
+    found = energy_model().reception(
         size, duration, bandwidth, receiving=receiving, sleeping=sleeping
     )
     return {

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from mocpack import _api, rate
 from mocpack.cli import files, options
+from mocpack.cli.energy import energy_model
 from mocpack.cli.progress import make_progress_bar
 from mocpack.cli.reading import SourceOptions
 from mocpack.cli.tables import make_table
@@ -22,7 +23,6 @@ from mocpack.codecs.registry import non_default_params, parse_codec
 from mocpack.common.units import format_size, parse_bandwidth, parse_energy, parse_size
 from mocpack.errors import UsageError
 from mocpack.model.clip import AnyClip
-from mocpack.papers.chattopadhyay.energy import Reception, largest_size, reception
 from mocpack.rate import tuning
 
 MAX_TABLE_ROWS = 12
@@ -114,10 +114,12 @@ class NetworkCard:
         in_time = int(self.bandwidth * self.duration / 8)
         if self.joules is None:
             return in_time
-        return min(in_time, largest_size(self.joules, self.duration, self.bandwidth))
+        affordable = energy_model().largest_size(self.joules, self.duration, self.bandwidth)
+        return min(in_time, int(affordable))
 
-    def reception(self, size: int) -> Reception:
-        return reception(size, self.duration, self.bandwidth)
+    def reception(self, size: int) -> Any:
+        """Return what it costs to receive `size` bytes, a `Reception` of the energy model."""
+        return energy_model().reception(size, self.duration, self.bandwidth)
 
 
 def _parse_card(clip: AnyClip, bandwidth: str | None, energy: str | None) -> NetworkCard | None:
@@ -125,6 +127,7 @@ def _parse_card(clip: AnyClip, bandwidth: str | None, energy: str | None) -> Net
         if energy is not None:
             raise UsageError("--energy needs --bandwidth")
         return None
+    energy_model()  # before the search, because the report needs it
     joules = None if energy is None else parse_energy(energy)
     return NetworkCard(clip.frame_count / clip.frame_rate, parse_bandwidth(bandwidth), joules)
 

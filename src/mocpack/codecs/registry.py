@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Collection
 from dataclasses import fields
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from mocpack.codec import Codec
 from mocpack.common.arguments import did_you_mean
+from mocpack.common.optional_packages import has_part, load_part
 from mocpack.errors import UnknownCodecError, UsageError
 
 if TYPE_CHECKING:
@@ -42,14 +42,15 @@ AUTO_CODEC = "auto"  # DEFAULT_CODEC, or EXACT_CODEC for clips whose bound that 
 
 def codec_ids() -> list[str]:
     """Return the ids of all installed codecs, sorted; no codec is imported."""
-    return sorted(BUILTIN.keys() | {e.name for e in _entry_points()})
+    own = {codec_id for codec_id, home in BUILTIN.items() if has_part(home)}
+    return sorted(own | {e.name for e in _entry_points()})
 
 
 def codec_class(codec_id: str) -> type[Codec]:
     """Import and return a codec class by id."""
     if codec_id in BUILTIN:
         module, name = BUILTIN[codec_id].split(":")
-        cls: type[Codec] = getattr(import_module(module), name)
+        cls: type[Codec] = getattr(load_part(module, purpose=f"codec {codec_id}"), name)
         return cls
     for entry in _entry_points():
         if entry.name == codec_id:

@@ -5,7 +5,9 @@ The library itself needs only numpy. pyproject.toml defines the extras.
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from mocpack.errors import MissingExtraError
@@ -39,6 +41,33 @@ def require(module: str, *, extra: str, purpose: str) -> Any:
         if error.name is None or error.name.partition(".")[0] != package:
             raise
         raise missing_package_error(package, extra=extra, purpose=purpose) from error
+
+
+@cache
+def has_part(module: str) -> bool:
+    """Return whether the part of mocpack that a module belongs to is installed."""
+    return find_spec(".".join(module.split(".")[:2])) is not None
+
+
+def load_part(module: str, *, purpose: str) -> Any:
+    """Import and return a module of mocpack that an installation may lack, such as a paper's.
+
+    Raises
+    ------
+    MissingExtraError
+        If its part of mocpack is not installed; the message starts with `purpose`.
+
+    >>> load_part("mocpack.papers.li", purpose="codec dwt97").__name__
+    'mocpack.papers.li'
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise
+        raise MissingExtraError(
+            f"{purpose} needs {error.name}, which this installation of mocpack lacks"
+        ) from error
 
 
 def missing_package_error(package: str, *, extra: str, purpose: str) -> MissingExtraError:

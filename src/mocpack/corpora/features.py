@@ -9,9 +9,9 @@ import numpy as np
 
 from mocpack import _core
 from mocpack.errors import UsageError
-from mocpack.metrics.contacts import FOOT_NAME
 from mocpack.model import mirroring, rotations, space
 from mocpack.model.clip import ClipHeader
+from mocpack.model.contacts import FOOT_NAME
 from mocpack.model.hinges import Hinges
 from mocpack.model.skeleton import Skeleton
 

@@ -16,9 +16,9 @@ from mocpack.corpora.features import FEATURES, STORED_FEATURES, feet, window_pla
 from mocpack.corpora.reading import MAX_NEW_CLIPS
 from mocpack.errors import FormatError, ShortClipWarning, UsageError
 from mocpack.io import humanml3d, npz
-from mocpack.metrics.contacts import find_planted
 from mocpack.model import rotations
 from mocpack.model.clip import Clip
+from mocpack.model.contacts import find_planted
 from mocpack.robots import read_robot, robot_motion
 from mocpack.testing import walk
 from naming import naming

@@ -3,7 +3,7 @@ import pytest
 
 from mocpack import Clip, Skeleton
 from mocpack.metrics import compare, foot_skate_excess, has_foot_skate
-from mocpack.metrics.contacts import find_feet, find_planted
+from mocpack.model.contacts import find_feet, find_planted
 from mocpack.model.rotations import IDENTITY
 from mocpack.testing import humanoid
 

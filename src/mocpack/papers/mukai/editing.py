@@ -23,53 +23,20 @@ from mocpack.codecs.registry import non_default_params
 from mocpack.common.arrays import F64
 from mocpack.container import FileContents, pack, unpack
 from mocpack.errors import UsageError
-from mocpack.metrics.contacts import find_planted
 from mocpack.model import rotations
 from mocpack.model.clip import AnyClip, AnyHeader, Clip, ClipHeader
 from mocpack.model.codec_clip import codec_header
+from mocpack.model.contacts import find_planted
+from mocpack.model.editing import FALLOFF_S, PLANTED_WEIGHT
+from mocpack.model.handles import Goal
+from mocpack.model.handles import Handle as Handle
 from mocpack.papers.mukai.codec import bspline, handles
 from mocpack.papers.mukai.codec.latent import SplineModel
 from mocpack.papers.mukai.codec.latent_spline import LatentSpline, read_payload, write_payload
 from mocpack.papers.mukai.codec.pose_rows import Form, SkeletonForm
 
-FALLOFF = 0.5  # seconds before and after a handle that change
 LIKENESS = 0.3
-PLANTED = 30.0  # cost of moving a joint with ground contact; 1 for others
 ROUNDING = 2.5e-4  # meters; rounding of edited files, fine enough to keep handles in place
-
-
-@dataclass(frozen=True)
-class Handle:
-    """A target for a joint at a time.
-
-    Attributes
-    ----------
-    joint : str or int
-        Name or index of a joint; index of a vertex in a vertex animation.
-    time : float, seconds
-    to : (3,), meters, optional
-        Target position in the world.
-    by : (3,), meters, optional
-        Displacement from the current position.
-    rotation : (4,), optional
-        The joint's rotation in the world, a quaternion x, y, z, w.
-    """
-
-    joint: str | int
-    time: float
-    to: Sequence[float] | F64 | None = None
-    by: Sequence[float] | F64 | None = None
-    rotation: Sequence[float] | F64 | None = None
-
-    def __post_init__(self) -> None:
-        given = [n for n in ("to", "by", "rotation") if getattr(self, n) is not None]
-        if not given or {"to", "by"} <= set(given):
-            raise UsageError("a handle needs to, by or rotation; to and by exclude each other")
-        for name in given:
-            length = 4 if name == "rotation" else 3
-            value = np.asarray(getattr(self, name), np.float64)
-            if value.shape != (length,) or not np.isfinite(value).all():
-                raise UsageError(f"{name} of a handle must be {length} finite numbers, got {value}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +123,7 @@ class EditableSpline:
         self,
         pulls: Sequence[Handle],
         *,
-        falloff: float = FALLOFF,
+        falloff: float = FALLOFF_S,
         keep: Mapping[str | int, float] | None = None,
         contacts: bool = True,
         likeness: float = LIKENESS,
@@ -215,7 +182,7 @@ class EditableSpline:
         row = self.model.evaluate(np.array([tau]))
         places, _ = self._world(row)
         joints = [self._index(pull.joint) for pull in pulls]
-        wanted = [self._wanted(p, places[0, j]) for p, j in zip(pulls, joints, strict=True)]
+        wanted = [p.target(places[0, j]) for p, j in zip(pulls, joints, strict=True)]
         if not isinstance(self.form, SkeletonForm):
             if any(
                 place is None or p.rotation is not None
@@ -224,14 +191,10 @@ class EditableSpline:
                 raise UsageError("a vertex has a position but no rotation; use to or by")
             shifts = np.array([w - places[0, j] for w, j in zip(wanted, joints, strict=True)])
             return handles.vertex_change(self.model.basis, joints, shifts)
-        goals = []
-        for pull, joint, place in zip(pulls, joints, wanted, strict=True):
+        goals = list[Goal]()
+        for pull, joint in zip(pulls, joints, strict=True):
             keep[joint] = 0.0
-            if place is not None:
-                goals.append(handles.Goal(joint, place=place))
-            if pull.rotation is not None:
-                turn = rotations.normalize(np.asarray(pull.rotation, np.float64))
-                goals.append(handles.Goal(joint, rotation=turn))
+            goals += pull.goals(joint, places[0, joint])
         assert isinstance(self.header, ClipHeader)
         return handles.pose_change(
             self.form,
@@ -260,7 +223,7 @@ class EditableSpline:
         assert isinstance(clip, Clip)
         ground = find_planted(clip.positions(), clip.frame_rate)
         frames = [round(tau * (clip.frame_count - 1)) for tau in times]
-        return [np.where(ground[f], np.maximum(PLANTED, usual), usual) for f in frames]
+        return [np.where(ground[f], np.maximum(PLANTED_WEIGHT, usual), usual) for f in frames]
 
     def _measured(self, edited: EditableSpline, pulls: Sequence[Handle]) -> Edit:
         """Compare the decoded edited file with this motion, at frames and at handles."""
@@ -273,21 +236,12 @@ class EditableSpline:
         misses = []
         for h, pull in enumerate(pulls):
             joint = self._index(pull.joint)
-            wanted = self._wanted(pull, old[0][h, joint])
-            miss = 0.0 if wanted is None else float(np.linalg.norm(new[0][h, joint] - wanted))
-            if pull.rotation is not None:
-                turn = rotations.normalize(np.asarray(pull.rotation, np.float64))
-                miss = max(miss, float(rotations.angle_between(turn, new[1][h, joint])))
-            misses.append(miss)
+            turn = new[1][h, joint] if new[1].size else rotations.IDENTITY
+            misses.append(pull.miss(old[0][h, joint], new[0][h, joint], turn))
         any_moved = np.flatnonzero(moved.max(axis=1) >= 1e-3)
         span = range(int(any_moved[0]), int(any_moved[-1]) + 1) if len(any_moved) else range(0)
         changes = np.maximum(moved.max(axis=0), at_handles)
         return Edit(edited, np.array(misses), changes, at_handles, span)
-
-    def _wanted(self, pull: Handle, place: F64) -> F64 | None:
-        if pull.by is not None:
-            return np.asarray(place + np.asarray(pull.by, np.float64))
-        return None if pull.to is None else np.asarray(pull.to, np.float64)
 
     def _tau(self, time: float) -> float:
         if not 0 <= time <= self.duration + 1e-9:

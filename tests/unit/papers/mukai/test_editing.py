@@ -5,8 +5,8 @@ import pytest
 
 import mocpack
 from mocpack.errors import UsageError
-from mocpack.metrics.contacts import find_planted
 from mocpack.model import rotations
+from mocpack.model.contacts import find_planted
 from mocpack.papers.mukai.editing import Handle, open_spline
 from mocpack.samples import JUMP
 from mocpack.testing import walk

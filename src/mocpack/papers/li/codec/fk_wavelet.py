@@ -29,9 +29,9 @@ from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.planes import encode_plane
 from mocpack.common.arrays import F64, I64, U8, Mask
 from mocpack.errors import CorruptionError, InvalidClipError, UsageError
-from mocpack.metrics.contacts import find_planted
 from mocpack.model import rotations
 from mocpack.model.clip import Clip, ClipHeader, measure_error
+from mocpack.model.contacts import find_planted
 from mocpack.papers.li.codec import wavelet97
 from mocpack.papers.li.codec.bit_planes import (
     MAX_SHIFTS,

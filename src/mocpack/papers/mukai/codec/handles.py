@@ -1,45 +1,28 @@
 """Handles: move a joint or vertex to a position at a time, and change little else.
 
 Solves two least-squares problems. In space: the smallest change of the pose that moves the joint
-exactly to its target. Weights hold other joints in place, and changes within the motion's principal
-components are preferred. In time: the change of control points whose curve is nearest to that
+exactly to its target (`mocpack.model.handles`); changes within the motion's principal components
+are preferred. In time: the change of control points whose curve is nearest to that
 change under a falloff, and equal to it at the handle.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from mocpack.common.arrays import F64
 from mocpack.common.units import format_length
 from mocpack.errors import UsageError
-from mocpack.model import rotations
 from mocpack.model.clip import ClipHeader
+from mocpack.model.handles import CHANGE_WEIGHT, TOLERANCE, Goal, solve_constrained, solve_pose
 from mocpack.model.kinematics import forward_kinematics
 from mocpack.papers.mukai.codec import bspline
 from mocpack.papers.mukai.codec.latent import SplineModel
 from mocpack.papers.mukai.codec.latent_spline import knots_on_grid
 from mocpack.papers.mukai.codec.pose_rows import SkeletonForm
-
-CLOSE = 1e-5  # tolerance of a reached target, in meters or radians
-ROUNDS = 80
-CALM = (1e-5, 100.0)  # damping of rotations in the first and the last round
-STRIDE = 0.1  # maximum approach to a goal per round, in meters or radians
-LONGEST = 0.3  # maximum change of any joint per round, in meters or radians
-NUDGE = 1e-5  # step of numerical derivatives
-SMALL = 0.05  # weight of the change itself, so that values that move no joint stay
-
-
-@dataclass(frozen=True, eq=False)
-class Goal:
-    """Target of a joint: a position (3,) or a rotation (4,) in the world."""
-
-    joint: int
-    place: F64 | None = None
-    rotation: F64 | None = None
 
 
 def pose_change(
@@ -65,30 +48,15 @@ def pose_change(
         Cost of a change outside the components.
     """
     outside = np.eye(len(row)) - np.linalg.pinv(basis) @ basis if len(basis) else np.eye(len(row))
-    quiet = SMALL**2 * np.eye(len(row)) + likeness**2 * outside
-    before = _places(form, header, row[np.newaxis])[0][0]
-    change = np.zeros(len(row))
-    miss = np.inf
-    for slow in np.geomspace(*CALM, ROUNDS):
-        slopes, places, misses = _linearized(form, header, row + change, goals)
-        miss = float(np.abs(misses).max())
-        by_joint, by_goal = slopes
-        weighted = keep[:, np.newaxis, np.newaxis] ** 2 * by_joint
-        curved = np.einsum("jcm,jcn->mn", weighted, by_joint) + quiet
-        uphill = np.einsum("jcm,jc->m", weighted, places - before) + quiet @ change
-        # approach goals in steps for which the linearization is accurate
-        ahead = -misses * min(1.0, STRIDE / max(miss, 1e-12))
-        step = _short_step(curved, -uphill, by_goal, ahead, form.scales, slow)
-        if miss < CLOSE and np.abs(step / form.scales).max() < 10 * CLOSE:
-            break
-        change = change + step
-    if miss > 10 * CLOSE:
-        names = ", ".join(header.skeleton.names[goal.joint] for goal in goals)
-        raise UsageError(
-            f"{names} cannot reach the target: {format_length(miss)} (or radians) remain; "
-            "use a nearer target, or fewer handles at the same time"
-        )
-    return change
+    return solve_pose(
+        lambda rows: _world(form, header, rows),
+        row,
+        goals,
+        header.skeleton.names,
+        weights=keep,
+        cost=CHANGE_WEIGHT**2 * np.eye(len(row)) + likeness**2 * outside,
+        scales=form.scales,
+    )
 
 
 def vertex_change(basis: F64, vertices: Sequence[int], shifts: F64) -> F64:
@@ -100,7 +68,7 @@ def vertex_change(basis: F64, vertices: Sequence[int], shifts: F64) -> F64:
     wanted = shifts.ravel()
     found = np.linalg.lstsq(basis[:, columns].T, wanted, rcond=None)[0]
     miss = float(np.abs(found @ basis[:, columns] - wanted).max())
-    if miss > CLOSE:
+    if miss > TOLERANCE:
         raise UsageError(
             f"{len(basis)} components cannot move these vertices there: {format_length(miss)} "
             "remain; encode with a smaller tolerance, or use fewer handles at the same time"
@@ -132,7 +100,7 @@ def _control_change(knots: F64, degree: int, at: F64, times: F64, fade: F64, sco
     through = bspline.basis(knots, degree, times)
     square = over.T @ over
     square += 1e-9 * max(float(np.trace(square)), 1e-12) * np.eye(len(square))
-    return _constrained(square, over.T @ (fade @ scores), through, scores)
+    return solve_constrained(square, over.T @ (fade @ scores), through, scores)
 
 
 def _denser(model: SplineModel, times: F64, falloff: float, frames: int) -> SplineModel:
@@ -159,59 +127,13 @@ def _with_room(model: SplineModel, changes: F64) -> SplineModel:
         inside = np.linalg.lstsq(basis.T, change, rcond=None)[0] @ basis if len(basis) else 0.0
         beyond = change - inside
         length = float(np.linalg.norm(beyond))
-        if length > CLOSE:
+        if length > TOLERANCE:
             basis = np.concatenate([basis, beyond[np.newaxis] / length])
     added = len(basis) - len(model.basis)
     controls = np.concatenate([model.controls, np.zeros((len(model.controls), added))], axis=1)
     return replace(model, basis=basis, controls=controls)
 
 
-def _constrained(square: F64, right: F64, rows: F64, values: F64) -> F64:
-    """Return x that minimizes x'·square·x/2 - right'·x while rows·x = values."""
-    size, count = len(square), len(rows)
-    whole = np.zeros((size + count, size + count))
-    whole[:size, :size] = square
-    whole[size:, :size], whole[:size, size:] = rows, rows.T
-    return np.asarray(
-        np.linalg.lstsq(whole, np.concatenate([right, values]), rcond=1e-13)[0][:size]
-    )
-
-
-def _short_step(square: F64, right: F64, rows: F64, values: F64, scales: F64, slow: float) -> F64:
-    """Return the constrained step; `slow` damps rotations, more if a limb would rotate too far."""
-    for _ in range(10):
-        step = _constrained(square + slow * np.diag(scales**-2.0), right, rows, values)
-        largest = float(np.abs(step / scales).max())
-        if largest <= LONGEST:
-            return step
-        slow *= 4
-    return np.asarray(step * (LONGEST / largest))
-
-
-def _linearized(
-    form: SkeletonForm, header: ClipHeader, row: F64, goals: Sequence[Goal]
-) -> tuple[tuple[F64, F64], F64, F64]:
-    """Return slopes of joints (J, 3, M) and of goals (3 G, M); joints (J, 3); misses (3 G,)."""
-    nudged = row + NUDGE * np.concatenate(
-        [np.zeros((1, len(row))), np.eye(len(row)), -np.eye(len(row))]
-    )
-    places, turns = _places(form, header, nudged)
-    misses = np.concatenate([_miss(goal, places, turns) for goal in goals], axis=1)
-    ahead, back = slice(1, len(row) + 1), slice(len(row) + 1, None)
-    by_joint = np.moveaxis(places[ahead] - places[back], 0, -1) / (2 * NUDGE)
-    by_goal = (misses[ahead] - misses[back]).T / (2 * NUDGE)
-    return (by_joint, by_goal), places[0], misses[0]
-
-
-def _miss(goal: Goal, places: F64, turns: F64) -> F64:
-    """Return the error of each pose at a goal, (N, 3): meters, or a rotation vector."""
-    if goal.place is not None:
-        return np.asarray(places[:, goal.joint] - goal.place)
-    assert goal.rotation is not None
-    left = rotations.multiply(goal.rotation, rotations.conjugate(turns[:, goal.joint]))
-    return -rotations.as_rotvec(left)
-
-
-def _places(form: SkeletonForm, header: ClipHeader, rows: F64) -> tuple[F64, F64]:
+def _world(form: SkeletonForm, header: ClipHeader, rows: F64) -> tuple[F64, F64]:
     turned, translations = form.pose(rows)
     return forward_kinematics(header.skeleton, turned, translations, header.translated_joints)
