@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command_line import run_text as run
-from mocpack.live.commands.recorder import Recorder
 
 import child_processes
 import mocpack
 from mocpack.errors import UsageError
 from mocpack.live import Sender, is_hello
+from mocpack.live.commands.recorder import Recorder
 from mocpack.live.recording import decode_clips
 from mocpack.live.spool import Spool
 from mocpack.live.stage import pack_item, unpack_items

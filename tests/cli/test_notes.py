@@ -55,7 +55,8 @@ def test_a_folder_says_it_once_with_the_number_of_files(folder):
         run("compress", ".", "--max-error", "5mm", "-o", "again/", "--json", folder=folder).stdout
     )
     notes = {row["input"]: len(row["notes"]) for row in rows}
-    assert sorted(notes.values()) == [1, 1, 1]  # the unit of the BVH is a guess
+    # the unit of the BVH is a guess, and so is the frame rate of another file
+    assert sorted(notes.values()) == [1, 1, 2]
 
 
 def test_commands_say_that_a_clip_is_stored_without_loss(folder):

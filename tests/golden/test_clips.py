@@ -44,7 +44,9 @@ def test_a_lossless_clip_equals_its_original_bit_for_bit(path):
     (row,) = (row for row in ROWS if row["clip"] == name)
     assert sha256((ORIGINALS / path).read_bytes()).hexdigest() == row["source_sha256"]
     packed = mocpack.read(find_clip(name, COMMITTED))
-    assert packed.header == original.header
+    read_later = {"frame_rate_assumed"}  # of readers after these files were packed
+    metadata = {k: v for k, v in original.metadata.items() if k not in read_later}
+    assert packed.header == original.with_header(metadata=metadata)
     for field in ("rotations", "translations", "channels"):
         assert getattr(packed, field).tobytes() == getattr(original, field).tobytes()
     for field in ("offsets", "end_sites", "axes"):

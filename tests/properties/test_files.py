@@ -38,7 +38,7 @@ def positions_by_name(clip, names):
 def test_a_bvh_keeps_every_number_of_its_source(motion):
     header, numbers = motion
     clip = from_channels(numbers, header)
-    back = read_bytes(write_bytes(clip, ".bvh"), unit=header.unit)
+    back = read_bytes(write_bytes(clip, ".bvh"), unit=header.unit, up="y")
     assert sorted(back.skeleton.names) == sorted(clip.skeleton.names)
     assert back.frame_time == clip.frame_time
     order = [clip.skeleton.index(name) for name in back.skeleton.names]
@@ -49,7 +49,7 @@ def test_a_bvh_keeps_every_number_of_its_source(motion):
 
 @given(clips_of_channels(BVH))
 def test_a_bvh_puts_every_joint_where_it_was(clip):
-    back = read_bytes(write_bytes(clip, ".bvh"), unit=clip.unit)
+    back = read_bytes(write_bytes(clip, ".bvh"), unit=clip.unit, up="y")
     names = clip.skeleton.names
     np.testing.assert_allclose(
         positions_by_name(back, names), positions_by_name(clip, names), atol=CLOSE

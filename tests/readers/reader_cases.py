@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import mocpack
 from keysine_payload import checksum
@@ -21,6 +22,7 @@ from mocpack.codecs.lossless.relations import channel_columns, motion_columns
 from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
 from mocpack.container.numbers import DECIMALS, pack_numbers
 from mocpack.container.skel import DICTIONARY
+from mocpack.errors import LosslessWarning
 from mocpack.model.clip import Clip
 from mocpack.testing import hard_clips, walk
 from mocpack.testing.motions import vertex_wave
@@ -450,7 +452,8 @@ def lossless_cases():
     # `auto` uses lossless for bounds that keysine cannot keep
     everything = take(["roots", "scale", "scales", "tracks", "valid", "times"])
     for name, clip in {"flips": hard["flips of 180 degrees"], "a take": everything}.items():
-        data = mocpack.encode(clip, max_error="0.001um")
+        with pytest.warns(LosslessWarning, match="keysine"):
+            data = mocpack.encode(clip, max_error="0.001um")
         assert mocpack.open(data).codec.codec_id == "lossless"
         yield Case(f"by default, of a tiny bound: {name}", data)
     yield Case("lossless: channels of ASF", packed(asf_clip(), "lossless"))

@@ -6,11 +6,11 @@ from dataclasses import replace
 from itertools import count
 
 import numpy as np
-from mocpack.live.commands.serve import stage_pages
 
 from mocpack import Clip
 from mocpack.live import Hello, Sender
 from mocpack.live.client import send_frames
+from mocpack.live.commands.serve import stage_pages
 from mocpack.live.relay import Relay
 from mocpack.live.stage import Tokens
 from mocpack.model import rotations
