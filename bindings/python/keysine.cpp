@@ -55,14 +55,14 @@ class MeasuredWork : public Work
 };
 
 // A payload, and the rotations and translations that the decoder makes of it; None where nothing keeps the
-// target. `measure` (see mocpack_KeysineWork) gets and returns arrays; None: the errors of the clip.
-std::optional<Motion> keysine_encode(const Skeleton& skeleton, const std::vector<std::string>& names,
-									 Rotations rotations, Translations translations, double frame_rate,
-									 double max_error, double mean_error, double step, double max_angle,
-									 int effort, int mode, double group_seconds, double block_seconds,
-									 int layers, bool streamed, const Numbers& joint_errors,
-									 const Numbers& joint_angles, size_t threads, nb::object progress,
-									 const Numbers& constants, nb::object measure)
+// target. Then the share of the budget of work that is spent. `measure` (see mocpack_KeysineWork) gets and
+// returns arrays; None: the errors of the clip.
+std::tuple<std::optional<Motion>, double>
+keysine_encode(const Skeleton& skeleton, const std::vector<std::string>& names, Rotations rotations,
+			   Translations translations, double frame_rate, double max_error, double mean_error, double step,
+			   double max_angle, int effort, int mode, double group_seconds, double block_seconds, int layers,
+			   bool streamed, const Numbers& joint_errors, const Numbers& joint_angles, size_t threads,
+			   nb::object progress, const Numbers& constants, nb::object measure)
 {
 	skeleton.check_motion(rotations, translations);
 	const size_t frames = rotations.shape(0), joints = skeleton.view.joint_count;
@@ -89,7 +89,7 @@ std::optional<Motion> keysine_encode(const Skeleton& skeleton, const std::vector
 										  given(joint_errors),
 										  given(joint_angles)};
 	MeasuredWork work(progress, threads, measure, frames, skeleton.view);
-	mocpack_KeysineEncoded encoded;
+	mocpack_KeysineEncoded encoded = {};
 	mocpack_Status status;
 	{
 		nb::gil_scoped_release release;
@@ -97,13 +97,14 @@ std::optional<Motion> keysine_encode(const Skeleton& skeleton, const std::vector
 	}
 	work.raise_if_stopped();
 	if (status == MOCPACK_BOUND_NOT_MET)
-		return std::nullopt;
+		return {std::nullopt, encoded.work_share};
 	check_status(status, "keysine's own payload");
 	Motion motion(nb::bytes(encoded.payload, encoded.payload_size),
 				  copy_array(encoded.rotations, {frames, joints, size_t(4)}),
 				  copy_array(encoded.translations, {frames, skeleton.view.translated_count, size_t(3)}));
+	const double work_share = encoded.work_share;
 	mocpack_keysine_release(&work.view, &encoded);
-	return motion;
+	return {motion, work_share};
 }
 
 // The encoder's table of constants: name, what it is, values.

@@ -194,9 +194,10 @@ Bytes group_of(const mocpack_KeysineEncoder* encoder, const Body& body, const st
 {
 	Memory scratch(mocpack_keysine_group_encode_scratch(encoder));
 	Bytes dst(mocpack_keysine_group_bytes(encoder));
+	double work;
 	size_t size, apart = mocpack_keysine_channel_count(encoder) << body.job.splits;
 	check(mocpack_keysine_encode_group(encoder, g, keys.data() + g * apart, dst.data(), dst.size(), &size,
-									   scratch.at) == MOCPACK_OK,
+									   &work, scratch.at) == MOCPACK_OK,
 		  "a group keeps the bound");
 	dst.resize(size);
 	return dst;

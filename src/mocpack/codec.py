@@ -500,11 +500,14 @@ class Encoded:
     decoded : Clip or VertexClip
     error : MotionError, optional
         Error of `decoded` against the original, if the encoder measured it.
+    work_share : float
+        Share of the encoder's budget of work that was spent; 0 if it has none.
     """
 
     payload: bytes
     decoded: Any
     error: MotionError | None = None
+    work_share: float = 0.0
 
 
 @contextmanager

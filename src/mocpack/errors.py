@@ -62,7 +62,17 @@ class UnsupportedClipError(MocpackError, ValueError):
 
 
 class BoundError(MocpackError, ValueError):
-    """The target error, ratio or size cannot be met."""
+    """The target error, ratio or size cannot be met.
+
+    Attributes
+    ----------
+    work_share : float
+        Share of the budget of work of an encode that was spent.
+    """
+
+    def __init__(self, *args: object, work_share: float = 0.0) -> None:
+        super().__init__(*args)
+        self.work_share = work_share
 
 
 class MissingExtraError(MocpackError, ImportError):

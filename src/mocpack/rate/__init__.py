@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -57,10 +58,17 @@ MAX_SCALED_TRIES = 6
 BOUND_FACTORS = (1.0, 0.9, 0.75, 0.6, 0.4, 0.2, 0.1)
 EXPECTED_TRIES = 8  # of a parameter search, for the progress display
 MAX_SEARCH_ENCODES = MAX_EVALUATIONS + 1  # of a search for a quality; 1: the safe end
+# work of all encodes of a search, in budgets of one encode: after the first number, they take
+# effort fast; after the second, the search ends
+FAST_WORK, MAX_SEARCH_WORK = 0.3, 1.0
 HOPELESS_EXCESS = math.log(
     1.1
 )  # of the file at the safe end: sizes hardly depend on coarse settings
 UNREACHABLE_EXCESS = 2.0  # logarithm of the excess for settings that cannot encode the clip
+
+
+class _WorkSpentError(Exception):
+    """A search has spent its budget of work."""
 
 
 def encode_to_target(
@@ -73,7 +81,7 @@ def encode_to_target(
     A codec that keeps bounds encodes the clip at most ``MAX_SCALED_TRIES + len(BOUND_FACTORS)``
     times, usually once. A search takes at most `MAX_SEARCH_ENCODES` encodes for each of the codec's
     `alternatives`, usually less than ten. A size that is clearly too small is refused after none or
-    two.
+    two. Encodes of a hard clip share `MAX_SEARCH_WORK`; the best file until then is returned.
     """
     if effort is not None:
         codec = codec.with_effort(effort)
@@ -322,11 +330,16 @@ def _search_quality(
     scale = ParameterScale(parameter, finest=finest)
     tried: dict[float, Attempt | BoundError] = {}
 
+    def is_spent(most: float) -> bool:
+        return sum(one.work_share for one in tried.values()) >= most
+
     def made(place: float) -> Attempt | BoundError:
         value = scale.value(place)
         if value not in tried:
             setting = int(value) if parameter.integer else value
             changed = replace(codec, **{parameter.field: setting})
+            if is_spent(FAST_WORK):
+                changed = changed.with_effort("fast")
             try:
                 tried[value] = attempt(prepared, *bounds_of(changed))
             except BoundError as error:
@@ -334,6 +347,8 @@ def _search_quality(
         return tried[value]
 
     def excess_at(place: float) -> float:
+        if is_spent(MAX_SEARCH_WORK):
+            raise _WorkSpentError
         found = made(place)
         return UNREACHABLE_EXCESS if isinstance(found, BoundError) else excess(found)
 
@@ -352,7 +367,8 @@ def _search_quality(
     # a size that even the safe end misses is refused after two encodes
     is_hopeless = finest and excess_at(start) > 0 and is_far_from_target(0.0)
     if not is_hopeless:
-        search_root(excess_at, start, is_worthwhile=is_worthwhile)
+        with suppress(_WorkSpentError):
+            search_root(excess_at, start, is_worthwhile=is_worthwhile)
     reached = {v: one for v, one in tried.items() if not isinstance(one, BoundError)}
     if not reached:
         raise next(error for error in tried.values() if isinstance(error, BoundError))

@@ -39,6 +39,8 @@ class Attempt:
         Bytes of the codec's payload.
     lossless_reason : str or None
         Why the automatic choice stored the clip without loss; None if it did not.
+    work_share : float
+        Share of the encoder's budget of work that was spent.
     """
 
     data: bytes
@@ -46,6 +48,7 @@ class Attempt:
     codec: Codec
     payload_size: int
     lossless_reason: str | None = None
+    work_share: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -120,7 +123,7 @@ def attempt(
     known = None if prepared.changes_lengths else made.error
     errors = measure(prepared.clip, made.decoded, bounds, known)
     data = pack_file(prepared, codec, made.payload, errors)
-    return Attempt(data, errors, codec, len(made.payload))
+    return Attempt(data, errors, codec, len(made.payload), work_share=made.work_share)
 
 
 def round_trip(prepared: PreparedClip, codec: Codec) -> Encoded:

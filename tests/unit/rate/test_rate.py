@@ -130,6 +130,23 @@ def test_no_search_takes_more_encodes_than_its_budget(monkeypatch, target):
     assert 2 <= len(made) <= rate.MAX_SEARCH_ENCODES
 
 
+@dataclass(frozen=True)
+class Laborious(Erratic):
+    """Spends 0.4 budgets of work per encode, or 0.2 with effort fast."""
+
+    effort: str = "default"
+
+    def encode_verified(self, clip, measure=None):
+        made = super().encode_verified(clip, measure)
+        return replace(made, work_share=0.2 if self.effort == "fast" else 0.4)
+
+
+def test_a_search_takes_effort_fast_and_then_ends_as_its_work_is_spent(monkeypatch):
+    made = count_encodes(monkeypatch)
+    assert len(mocpack.encode(CLIP, Laborious(), size="20kB")) <= 20_000
+    assert len(made) == 4  # 0.4 budgets, then 0.2 each
+
+
 def count_encodes(monkeypatch):
     """Return a list that grows by each encode from now on."""
     made, attempt = [], rate.attempt

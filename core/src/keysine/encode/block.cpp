@@ -215,7 +215,7 @@ bool BlockCoder::track(size_t t)
 	const bool has_targets =
 		track.kind != POSITION_TRACK && track.kind != HINGE_TRACK && !is_near_hinge(e_, track);
 	const int32_t hard_step = step_for(e_.job.limits, size_t(track.joint), int32_t(e_.constants.hard_step));
-	if (inside && *step > hard_step && has_targets && !sketch_ && !budget_ &&
+	if (inside && *step > hard_step && has_targets && !sketches() && !budget_ &&
 		e_.job.settings.excess_penalty > 0)
 		inside = search_elsewhere(track, step);
 	return (inside || round_track(track, step)) && finish(track, *step);
@@ -318,6 +318,7 @@ bool BlockCoder::round_track(const Track& track, int32_t* step)
 void BlockCoder::round_channel(const Track& track, int32_t c, double size)
 {
 	int32_t* row = row_of(track, c);
+	work_ += 4.0 * n_ * n_;
 	for (int32_t k = 1; k <= n_; ++k)
 	{
 		double sum = 0;
@@ -352,12 +353,13 @@ int32_t BlockCoder::search_track(const Track& track, double scale)
 	settings.rounding += rounding_;
 	settings.coarsest_step = step_for(e_.job.limits, size_t(track.joint), settings.coarsest_step);
 	settings.finest_step = step_for(e_.job.limits, size_t(track.joint), settings.finest_step);
-	if (sketch_ && settings.excess_penalty > 0)
+	const bool sketch = sketches();
+	if (sketch && settings.excess_penalty > 0)
 		settings.sweeps = 0, settings.greedy = 1, ++settings.coarsest_step;
-	else if (sketch_)
+	else if (sketch)
 		settings.sweeps = 1;
 	SearchResult result = search_block(problem, settings, e_.constants, e_.steps, found_, search_);
-	cost_ = result.cost;
+	cost_ = result.cost, work_ += result.work;
 	bool any = false;
 	for (int32_t c = 0; c < track.channels; ++c)
 		for (int32_t k = 0; k < n_; ++k)
@@ -371,7 +373,7 @@ int32_t BlockCoder::search_track(const Track& track, double scale)
 double BlockCoder::decode_track(const Track& track, int32_t step)
 {
 	double size = step < 0 ? 0 : e_.steps[step], worst = 0;
-	sum_ = 0;
+	sum_ = 0, work_ += double(track.channels) * n_ * n_;
 	size_t predictor = next_predictor_;
 	for (int32_t c = 0; c < track.channels; ++c)
 	{

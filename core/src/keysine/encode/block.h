@@ -86,6 +86,26 @@ class BlockCoder
 	// a variant of the whole block; null: those of this variant.
 	bool code_span(const Span& span, const Variant& variant, const SavedHinges* saved = nullptr);
 
+	// Sets the work after which the group is only sketched and its result no longer improved.
+	void set_work_limit(double limit)
+	{
+		work_ = 0, work_limit_ = limit;
+	}
+	// Returns the work on the group so far: the numbers that its searches have computed. It measures time,
+	// but is the same on all machines.
+	double work() const
+	{
+		return work_;
+	}
+	bool is_spent() const
+	{
+		return work_ > work_limit_;
+	}
+	bool sketches() const
+	{
+		return sketch_ || is_spent();
+	}
+
 	// Returns the price of the errors of all blocks so far; 0 if errors have a bound.
 	double errors() const
 	{
@@ -205,7 +225,7 @@ class BlockCoder
 	RowSums sums_[4];
 	// of the current group
 	size_t group_ = 0, length_of_group_ = 0;
-	double errors_ = 0, sum_ = 0;
+	double errors_ = 0, sum_ = 0, work_ = 0, work_limit_ = HUGE_VAL;
 	float cost_ = 0; // of the last search
 	float weight_ = 1, rounding_ = 0;
 	HingeVariant hinge_variant_ = {1, 1};

@@ -14,6 +14,7 @@ namespace keysine
 namespace
 {
 
+const double WORK_SHARE = 0.5;	// of the work that is left, for one draft
 const uint8_t FIRST_SCALE = 12; // in half octaves above 1/32 step: two steps
 
 int stop_search(void* user)
@@ -31,8 +32,13 @@ class Drafting
 
 	bool run(Observation* seen)
 	{
-		return prepare() && observe(seen) && encode_keys() && encode_segments() && find_scales() &&
-			   encode_groups() && finish(seen);
+		const double most = WORK_SHARE * task_.work_left;
+		work_per_frame_ = most / double(request_.motion.frames);
+		const bool good = prepare() && observe(seen) && encode_keys() && encode_segments() && find_scales() &&
+						  encode_groups() && finish(seen);
+		// which groups a draft that fails has begun depends on the threads, so it costs its whole share
+		task_.work_left -= good ? std::min(double(work_), most) : most;
+		return good;
 	}
 
   private:
@@ -77,7 +83,8 @@ class Drafting
 								  request_.on_grid ? draft_.grid_steps.data() : nullptr,
 								  draft_.initial_scales.data(),
 								  stop_search,
-								  &task_};
+								  &task_,
+								  work_per_frame_};
 		if (!task_.take(&memory_, mocpack_keysine_encoder_size(&job)))
 			return false;
 		encoder_ = mocpack_keysine_prepare(&job, memory_.data());
@@ -221,11 +228,13 @@ class Drafting
 				if (!good || task_.stopped())
 					return;
 				size_t size;
+				double work;
 				uint8_t* dst = static_cast<uint8_t*>(bytes.of(worker));
 				if (mocpack_keysine_encode_group(encoder_, i, keys_.data() + (i << splits_) * channels_, dst,
-												 room, &size, scratch.of(worker)) != MOCPACK_OK ||
+												 room, &size, &work, scratch.of(worker)) != MOCPACK_OK ||
 					!draft_.parts.set(draft_.segment_count + i, dst, size))
 					good = false;
+				work_ += uint64_t(work);
 				task_.poll(double(++done) / double(count));
 			});
 		return good && !task_.stopped();
@@ -247,6 +256,8 @@ class Drafting
 	Buffer<int32_t> keys_; // every key that a group can use
 	size_t channels_ = 0;
 	int32_t splits_ = 0;
+	double work_per_frame_ = 0;
+	std::atomic<uint64_t> work_{0};
 };
 
 } // namespace

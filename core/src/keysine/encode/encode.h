@@ -92,6 +92,7 @@ extern "C"
 		// search never ends early.
 		int (*is_stopped)(void* user);
 		void* user;
+		double work_per_frame; // after so much work per frame, a group is only sketched; 0: never
 	} mocpack_KeysineJob;
 
 	typedef struct mocpack_KeysineEncoder mocpack_KeysineEncoder;
@@ -110,7 +111,8 @@ extern "C"
 	 *
 	 * prepare returns null if the groups or a number of the table are invalid. encode_keys returns
 	 * MOCPACK_BOUND_NOT_MET if no key step keeps the allowances. So does encode_group if it finds no
-	 * encoding. A group of one frame has no bytes. encode_segment returns the number of bytes written, 0 on
+	 * encoding. `work` is the number of numbers that its searches have computed. A group of one frame has no
+	 * bytes. encode_segment returns the number of bytes written, 0 on
 	 * failure. */
 	size_t mocpack_keysine_encoder_size(const mocpack_KeysineJob* job);
 	mocpack_KeysineEncoder* mocpack_keysine_prepare(const mocpack_KeysineJob* job, void* memory);
@@ -130,7 +132,7 @@ extern "C"
 	size_t mocpack_keysine_group_bytes(const mocpack_KeysineEncoder* encoder); // maximum of all groups
 	mocpack_Status mocpack_keysine_encode_group(const mocpack_KeysineEncoder* encoder, size_t group,
 												const int32_t* keys, uint8_t* dst, size_t dst_size,
-												size_t* size, void* scratch);
+												size_t* size, double* work, void* scratch);
 
 	/* Adds the running mean prediction errors of a group in grid mode, averaged over its frames, to sums
 	 * (channels), in 1/256 step. Returns false if the group cannot be encoded. scratch: as for encode_group.

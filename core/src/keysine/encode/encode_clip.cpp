@@ -149,6 +149,7 @@ mocpack_Status mocpack_keysine_encode_clip(const mocpack_KeysineClip* clip,
 																   : encoder.encode(true, &encoding));
 		if (task.stopped())
 			return task.status();
+		encoded->work_share = task.work_share();
 		if (!found)
 			return MOCPACK_BOUND_NOT_MET;
 	}
@@ -158,8 +159,12 @@ mocpack_Status mocpack_keysine_encode_clip(const mocpack_KeysineClip* clip,
 	Result* result = new (memory) Result();
 	result->payload = std::move(encoding.payload);
 	result->decoded = std::move(encoding.decoded);
-	*encoded = {result->payload.data(), result->payload.size(), result->decoded.rotations.data(),
-				result->decoded.translations.data(), result};
+	*encoded = {result->payload.data(),
+				result->payload.size(),
+				result->decoded.rotations.data(),
+				result->decoded.translations.data(),
+				result,
+				encoded->work_share};
 	return MOCPACK_OK;
 }
 

@@ -85,6 +85,7 @@ extern "C"
 		double* rotations;	  // (T, J, 4) decoded from the payload
 		double* translations; // (T, M, 3)
 		void* memory;
+		double work_share; // of the budget of work that is spent; also set if nothing keeps the target
 	} mocpack_KeysineEncoded;
 
 	/* Encodes a clip, decodes the payload and measures it against the target.

@@ -51,6 +51,9 @@ class GroupCoder
 		best_cost_ = 1e300, best_size_ = 0;
 		if (most_ < least_) // too few keys are valid for blocks that are short enough
 			return 0;
+		failed_ = 0;
+		const double work = e_.job.work_per_frame;
+		block_.set_work_limit(work > 0 ? work * double(length_of_group_) : HUGE_VAL);
 		span_count_ = find_spans(plan_, spans_, branches_);
 		block_.set_spans(spans_, span_count_);
 		const mocpack_KeysineSettings& s = e_.job.settings;
@@ -69,6 +72,11 @@ class GroupCoder
 		for (int splits = least_; splits <= most_ && !best_size_ && !tries_all; ++splits)
 			attempt(splits, 0);
 		return best_size_;
+	}
+
+	double work() const
+	{
+		return block_.work();
 	}
 
   private:
@@ -147,12 +155,20 @@ class GroupCoder
 	// returns true if it is the best so far.
 	bool attempt(int splits, int doublings)
 	{
+		cost_ = BitBudget::NOTHING;
+		// a full search that failed would fail again
+		if ((best_size_ && block_.is_spent()) || (!doublings && failed_ >> splits & 1))
+			return false;
 		block_.set_variant({doublings, 0, {1, 1}});
 		if (!begin_attempt(splits))
 			return false;
 		for (size_t b = 0; b < size_t(symbols_.shape.blocks); ++b)
 			if (is_stopped(e_) || !block_.code(b))
+			{
+				if (!doublings && !block_.sketches())
+					failed_ |= 1 << splits;
 				return false;
+			}
 		return finish_attempt();
 	}
 
@@ -160,7 +176,7 @@ class GroupCoder
 	// another.
 	bool attempt_by_block(int splits)
 	{
-		if (!begin_attempt(splits))
+		if ((best_size_ && block_.is_spent()) || !begin_attempt(splits))
 			return false;
 		BitBudget budget(e_.constants, plan_, symbols_, spent_);
 		block_.set_budget(&budget);
@@ -197,7 +213,7 @@ class GroupCoder
 		const Span whole = whole_span(plan_);
 		auto cheaper = [&](const Variant& variant)
 		{
-			if (is_stopped(e_))
+			if (is_stopped(e_) || (least < BitBudget::NOTHING && block_.is_spent()))
 				return false;
 			block_.set_variant(variant);
 			block_.set_errors(errors);
@@ -317,7 +333,7 @@ class GroupCoder
 			block_.save_span(kept_limb_, span);
 			auto cheaper = [&](const Variant& other)
 			{
-				if (is_stopped(e_))
+				if (is_stopped(e_) || block_.is_spent())
 					return false;
 				budget.begin(b, least);
 				bool found = block_.code_span(span, other);
@@ -365,6 +381,7 @@ class GroupCoder
 	const int32_t* all_keys_ = nullptr;
 	uint8_t *dst_ = nullptr, *spare_;
 	int least_ = 0, most_ = 0, best_splits_ = 0;
+	int failed_ = 0; // numbers of splits that a full search could not code, one bit each
 	double best_cost_ = 0, cost_ = 0;
 };
 
@@ -395,9 +412,9 @@ size_t mocpack_keysine_group_encode_scratch(const mocpack_KeysineEncoder* encode
 
 mocpack_Status mocpack_keysine_encode_group(const mocpack_KeysineEncoder* encoder, size_t group,
 											const int32_t* keys, uint8_t* dst, size_t dst_size, size_t* size,
-											void* scratch)
+											double* work, void* scratch)
 {
-	*size = 0;
+	*size = 0, *work = 0;
 	if (encoder->grouping.length(group) == 1) // it is only its key
 		return MOCPACK_OK;
 	if (encoder->job.grid_steps)
@@ -405,7 +422,8 @@ mocpack_Status mocpack_keysine_encode_group(const mocpack_KeysineEncoder* encode
 	else
 	{
 		Arena arena(scratch);
-		*size = GroupCoder(encoder, &arena).run(group, keys, dst, dst_size);
+		GroupCoder coder(encoder, &arena);
+		*size = coder.run(group, keys, dst, dst_size), *work = coder.work();
 	}
 	return *size ? MOCPACK_OK : MOCPACK_BOUND_NOT_MET;
 }

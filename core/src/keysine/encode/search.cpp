@@ -17,6 +17,10 @@ namespace
 const int32_t MAX_CANDIDATES = 8; // changes that a repair evaluates exactly
 const int32_t MAX_STEEPEST = 32;
 
+// Work that takes as long as one number of the inner loops in squares.h.
+const double NUMBERS_PER_COEFFICIENT = 16; // its rounding, contexts and bits at one step
+const double NUMBERS_PER_CHANGE = 200;	   // the bits that a change of one coefficient adds
+
 int32_t size_of(int32_t value)
 {
 	return value < 0 ? -value : value;
@@ -52,6 +56,7 @@ class Block
 	SearchResult solve(int32_t step, float size, float best, bool is_only)
 	{
 		size_ = size;
+		work_ += (p_.channels + 1.0) * squares_.cells + p_.channels * p_.n * NUMBERS_PER_COEFFICIENT;
 		round();
 		// without sweeps, rounding is enough if no point is outside
 		float outside = worst();
@@ -91,6 +96,12 @@ class Block
 	float displacement_price() const
 	{
 		return price_;
+	}
+
+	// Returns the number of numbers that the search has computed.
+	double work() const
+	{
+		return work_;
 	}
 
 	bool has_coefficients() const
@@ -161,6 +172,7 @@ class Block
 				continue;
 			int32_t value = int32_t(size < 1e9f ? size : 1e9f);
 			values_[c * p_.stride + k] = wanted > 0 ? value : -value;
+			work_ += p_.stride;
 			add_row(pull_, sine(k), float(values_[c * p_.stride + k]), p_.stride);
 			any = true;
 		}
@@ -169,6 +181,7 @@ class Block
 
 	void move(int32_t c, int32_t k, float units)
 	{
+		work_ += (p_.channels + 1.0) * squares_.cells;
 		float size = units * size_;
 		change_squares(squares_.now, along(c), squares_.of_pair(c, c), sine(k), size, p_.stride, p_.points);
 		for (int32_t d = 0; d < p_.channels; ++d)
@@ -195,10 +208,14 @@ class Block
 		return largest(squares_.now, squares_.cells);
 	}
 
-	float price_after(int32_t c, int32_t k, float units, float limit) const
+	float price_after(int32_t c, int32_t k, float units, float limit)
 	{
-		return price(squares_.now, along(c), squares_.of_pair(c, c), sine(k), units * size_, p_.stride,
-					 p_.points, s_.excess_penalty, s_.quartic_penalty, s_.squared_penalty, limit);
+		int32_t points;
+		const float after =
+			price(squares_.now, along(c), squares_.of_pair(c, c), sine(k), units * size_, p_.stride,
+				  p_.points, s_.excess_penalty, s_.quartic_penalty, s_.squared_penalty, limit, &points);
+		work_ += double(points) * p_.stride;
+		return after;
 	}
 
 	float whole_price() const
@@ -312,6 +329,7 @@ class Block
 	}
 	float bits_of_change(int32_t c, int32_t k, int32_t units, float now)
 	{
+		work_ += NUMBERS_PER_CHANGE;
 		Row& row = rows_[c];
 		int32_t& value = values_[c * p_.stride + k];
 		int32_t before = row.reach, after = before;
@@ -427,11 +445,12 @@ class Block
 	// (t + 1) / N) is symmetric in k and t.
 	void find_slopes(int32_t c, float* slopes)
 	{
+		work_ += 2.0 * squares_.cells + p_.n * NUMBERS_PER_COEFFICIENT;
 		pull_of(squares_.now, along(c), p_.stride, p_.points, pull_);
 		std::memset(slopes, 0, sizeof(float) * size_t(p_.stride));
 		for (int32_t t = 0; t < p_.n; ++t)
 			if (pull_[t] != 0.0f)
-				add_row(slopes, sine(t), 2.0f * s_.excess_penalty * pull_[t], p_.stride);
+				add_row(slopes, sine(t), 2.0f * s_.excess_penalty * pull_[t], p_.stride), work_ += p_.stride;
 	}
 
 	// Tries zero, one less and one more for each nonzero coefficient, from high frequencies to low. Returns
@@ -476,6 +495,7 @@ class Block
 	const int32_t candidates_, steepest_, around_;
 	bool multiplied_ = false; // whether products of moves, which never change, are computed
 	float size_ = 1, price_ = 0;
+	double work_ = 0;
 	int32_t step_ = 0;
 	bool grows_ = true;
 	Row rows_[4];
@@ -519,7 +539,7 @@ SearchResult search_block(const Problem& problem, const mocpack_KeysineSettings&
 	const int32_t guess = problem.near->known_step(problem.t, problem.b);
 	const uint16_t* table = problem.near->step_table(problem.t, problem.b, guess);
 	Block block(problem, settings, constants, scratch);
-	SearchResult best = {1e30f, 0, -1};
+	SearchResult best = {1e30f, 0, -1, 0};
 	bool inside = false;
 	int32_t first = settings.coarsest_step, last = settings.finest_step;
 	for (int32_t step = first; step < FINEST_STEP; ++step)
@@ -545,6 +565,7 @@ SearchResult search_block(const Problem& problem, const mocpack_KeysineSettings&
 		if (step >= last + int32_t(constants.finer_steps))
 			break;
 	}
+	best.work = block.work();
 	return best;
 }
 

@@ -47,6 +47,7 @@ struct SearchResult
 	float cost;
 	float worst; // largest u
 	int32_t step;
+	double work = 0; // numbers that the search has computed
 };
 
 // Returns the scratch bytes of `search_block`.

@@ -76,9 +76,10 @@ MOCPACK_SIMD_CLONES void multiply_rows(const float* a, const float* b, int32_t s
 
 MOCPACK_SIMD_CLONES float price(const float* now, const float* along, const float* across, const float* wave,
 								float size, int32_t stride, int32_t points, float excess, float quartic,
-								float squared, float limit)
+								float squared, float limit, int32_t* evaluated)
 {
 	float total = 0;
+	*evaluated = 0;
 	for (int32_t i = 0; i < points; ++i, now += stride, along += stride, across += stride)
 	{
 		Eight lanes = {};
@@ -91,6 +92,7 @@ MOCPACK_SIMD_CLONES float price(const float* now, const float* along, const floa
 			lanes += excess * beyond + u * (squared + quartic * u);
 		}
 		total += sum_of(lanes);
+		*evaluated = i + 1;
 		if (total > limit)
 			break;
 	}

@@ -38,9 +38,10 @@ struct Squares
 void multiply_rows(const float* a, const float* b, int32_t stride, int32_t points, float* out);
 
 // Returns the price of the squares after `size` times `wave` is added to one channel. Stops early above
-// `limit`.
+// `limit`. evaluated: receives the number of points whose squares it has computed.
 float price(const float* now, const float* along, const float* across, const float* wave, float size,
-			int32_t stride, int32_t points, float excess, float quartic, float squared, float limit);
+			int32_t stride, int32_t points, float excess, float quartic, float squared, float limit,
+			int32_t* evaluated);
 
 // Returns the price of the current squares.
 float price_of(const float* now, int32_t cells, float excess, float quartic, float squared);

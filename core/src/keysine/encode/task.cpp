@@ -1,6 +1,7 @@
 // Progress, cancellation and hinge angles, which all parts of one encode share.
 #include "keysine/encode/task.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "math/hinge_angles.h"
@@ -46,6 +47,8 @@ EncodeTask::EncodeTask(const mocpack_KeysineClip& clip_, const mocpack_KeysineTa
 {
 	if (constants_)
 		std::memcpy(static_cast<void*>(&constants), constants_, sizeof constants);
+	const double poses = double(clip.frame_count) * double(skeleton.joint_count);
+	budget_ = work_left = constants.max_work * std::max(poses, constants.max_work_poses);
 }
 
 bool EncodeTask::stop(mocpack_Status status)

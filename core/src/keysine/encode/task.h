@@ -59,6 +59,13 @@ class EncodeTask
 	JointBounds joint_bounds;
 	Motion motion = {};
 	Progress progress;
+	double work_left; // of the budget of the whole encode, in units of BlockCoder::work()
+
+	// Returns the spent share of that budget.
+	double work_share() const
+	{
+		return 1 - work_left / budget_;
+	}
 
 	// Returns whether all work must stop: no memory, a callback that stopped it, or a payload that the
 	// decoder rejects.
@@ -120,6 +127,7 @@ class EncodeTask
   private:
 	std::atomic<int> status_{MOCPACK_OK};
 	std::atomic<double> reported_share_{0};
+	double budget_; // work_left at first
 };
 
 // Scratch of `size` bytes for each worker.

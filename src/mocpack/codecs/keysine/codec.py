@@ -232,7 +232,7 @@ def encode_natively(
     channels = 4 * len(clip.skeleton) + 3 * len(clip.translated_joints)
     if codec.mode == "grid" and channels > MAX_GRID_CHANNELS:
         raise BoundError(f"mode=grid supports at most {MAX_GRID_CHANNELS} channels")
-    made = _core.keysine_encode(
+    made, work_share = _core.keysine_encode(
         skeleton=clip.skeleton.to_core(clip.translated_joints),
         names=clip.skeleton.names,
         rotations=clip.rotations,
@@ -256,9 +256,10 @@ def encode_natively(
         measure=measure and measure_arrays,
     )
     if made is None:
-        raise BoundError(_missed(codec))
+        raise BoundError(_missed(codec), work_share=work_share)
     payload, rotations, translations = made
-    return Encoded(payload, Clip.from_decoded(clip.header, rotations, translations))
+    decoded = Clip.from_decoded(clip.header, rotations, translations)
+    return Encoded(payload, decoded, work_share=work_share)
 
 
 def _listed(changed: Mapping[str, float | tuple[float, ...]]) -> list[float]:

@@ -215,6 +215,31 @@ def test_motion_of_a_high_speed_camera_is_cut_into_blocks_that_decoders_read(fra
     assert len(payload) < clip.frame_count
 
 
+@pytest.mark.parametrize("effort", ["fast", "default", "best"])
+def test_the_budget_of_work_changes_no_ordinary_file(effort):
+    codec, clip = Keysine(effort=effort, max_error=2e-3), walk(1.0)
+    made = codec.encode_verified(clip)
+    assert made.payload == encode_natively(codec, clip, {"max_work": 1e300}).payload
+    assert 0 < made.work_share < 0.1
+
+
+def test_an_encode_whose_budget_is_spent_keeps_its_bound_in_a_larger_file():
+    codec, clip = Keysine(effort="best", max_error=2e-3), walk(1.0)
+    whole, spent = (encode_natively(codec, clip, {"max_work": work}) for work in (1e300, 1.0))
+    assert len(whole.payload) < len(spent.payload)
+    assert measure_error(clip, spent.decoded).max <= 2e-3
+    assert spent.work_share > 0.5
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_the_work_of_an_encode_is_the_same_on_any_number_of_threads(threads):
+    clip = walk(2.0)
+    alone, many = (
+        encode_natively(Keysine(threads=n), clip, {"max_work": 2e4}) for n in (1, threads)
+    )
+    assert (alone.payload, alone.work_share) == (many.payload, many.work_share)
+
+
 def test_both_decoders_read_many_groups_of_one_size():
     clip = at_rest(2, 4000, frame_rate=10)
     codec = Keysine(max_error=1e-3, effort="fast", group_seconds=0.2, block_seconds=0.2)
