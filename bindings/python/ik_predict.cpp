@@ -44,7 +44,7 @@ struct IkStream
 			 Points attachments_, Indices slides_, Points axes_, Numbers lengths_, Numbers direction_steps_,
 			 Numbers twist_steps_, Array<uint8_t, nb::ndim<1>> twist_places_, Indices segment_sizes_,
 			 Indices order_, double effector_step, double slide_step, double k, double memory, double damping,
-			 double rounding, bool compensate, bool extrapolate, bool twist_)
+			 double rounding, bool compensate, bool extrapolate, bool spherical, bool twist_)
 		: joints(joints_), parents(parents_), frames(frames_), attachments(attachments_), slides(slides_),
 		  axes(axes_), lengths(lengths_), direction_steps(direction_steps_), twist_steps(twist_steps_),
 		  twist_places(twist_places_), segment_sizes(segment_sizes_), order(order_),
@@ -72,7 +72,8 @@ struct IkStream
 				 damping,
 				 rounding,
 				 int(compensate),
-				 int(extrapolate)};
+				 int(extrapolate),
+				 int(spherical)};
 		check();
 		state.assign(mocpack_ik_state_size(&limbs), 0.0);
 		count_columns();
@@ -217,11 +218,11 @@ void register_ik_predict(nb::module_& m)
 	nb::class_<IkStream>(m, "IkStream")
 		.def(nb::init<size_t, size_t, Indices, Indices, Turns, Points, Indices, Points, Numbers, Numbers,
 					  Numbers, Array<uint8_t, nb::ndim<1>>, Indices, Indices, double, double, double, double,
-					  double, double, bool, bool, bool>(),
+					  double, double, bool, bool, bool, bool>(),
 			 nb::kw_only(), "joint_count"_a, "translated_count"_a, "joints"_a, "parents"_a, "frames"_a,
 			 "attachments"_a, "slides"_a, "axes"_a, "lengths"_a, "direction_steps"_a, "twist_steps"_a,
 			 "twist_places"_a, "segment_sizes"_a, "order"_a, "effector_step"_a, "slide_step"_a, "k"_a,
-			 "memory"_a, "damping"_a, "rounding"_a, "compensate"_a, "extrapolate"_a, "twist"_a)
+			 "memory"_a, "damping"_a, "rounding"_a, "compensate"_a, "extrapolate"_a, "spherical"_a, "twist"_a)
 		.def("reset", &IkStream::reset, "world"_a, "translations"_a)
 		.def("encode", &IkStream::encode, "rotations"_a, "translations"_a)
 		.def("decode", &IkStream::decode, "places"_a, "twists"_a.none())

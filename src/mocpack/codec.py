@@ -15,7 +15,7 @@ import math
 import sys
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, ClassVar, Protocol, Self
@@ -128,6 +128,9 @@ class Codec(ABC):
     """Whether the encoder meets error bounds without a search; see `with_bounds`."""
     keeps_joint_bounds: ClassVar[bool] = False
     """Whether `with_bounds` also takes the bounds of each joint."""
+    paper_settings: ClassVar[Mapping[str, bool | float | str] | None] = None
+    """The codec as its paper has it: the parameters that differ from the defaults; None without a
+    paper. ``settings=paper`` stands for them."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Add a check of parameter types to the codec's own `__post_init__`."""
@@ -249,8 +252,19 @@ class Codec(ABC):
 
     @classmethod
     def from_params(cls, params: dict[str, Any]) -> Self:
-        """Build the codec from parameters; missing ones take their defaults."""
+        """Build the codec from parameters; missing ones take their defaults.
+
+        ``settings="paper"`` stands for `paper_settings`; parameters beside it take precedence.
+        """
         known = [f.name for f in fields(cls) if f.init]
+        if "settings" in params and "settings" not in known:
+            named = params["settings"]
+            if cls.paper_settings is None:
+                raise UsageError(f"{cls.codec_id} has no named settings, got settings={named}")
+            if named != "paper":
+                raise UsageError(f"{cls.codec_id}: settings must be paper, got {named!r}")
+            given = {name: value for name, value in params.items() if name != "settings"}
+            params = {**cls.paper_settings, **given}
         for name in params:
             if name not in known:
                 raise UsageError(

@@ -65,7 +65,7 @@ def codec_class(codec_id: str) -> type[Codec]:
 def parse_codec(spec: str) -> Codec:
     """Build a codec from a command-line spec, ``id`` or ``id:name=value,name=value``.
 
-    ``auto`` gives the default codec.
+    ``auto`` gives the default codec. ``id:settings=paper`` gives the codec as its paper has it.
 
     >>> parse_codec("raw")
     Raw()

@@ -22,11 +22,11 @@ MAX_LOST_ANGLE_RAD = 1e-6  # rotation that the channels of a joint cannot expres
 MAX_LOST_LENGTH_M = 1e-6  # translation that the channels of a joint cannot express
 
 
-def to_dofs(clip: Clip) -> F64:
+def to_dofs(clip: Clip, *, unwrap: bool = True) -> F64:
     """Return the matrix of degrees of freedom, shape (T, C).
 
     The numbers of the source are used if the clip has them, otherwise the Euler angles of its
-    rotations.
+    rotations. Without `unwrap`, angles of the source stay as they are.
 
     Raises
     ------
@@ -45,6 +45,8 @@ def to_dofs(clip: Clip) -> F64:
         matrix = clip.channels * _unit_scales(clip.header)
     for order, joints, columns in _by_order(clip.skeleton):
         own = clip.channels is not None
+        if own and not unwrap:
+            continue
         angles = matrix[:, columns] if own else _angles(clip, order, joints)
         matrix[:, columns] = rotations.unwrap_euler(angles)
     return matrix

@@ -1,8 +1,8 @@
 // Closed-loop prediction of a pose by inverse kinematics, one frame at a time.
 //
 // Encoder and decoder run the same code (`advance`): the encoder knows the true pose and writes integers, the
-// decoder reads them. After Li, Okuda, Takahashi 2008, section 5. Bones are unit vectors; the two angles of a
-// bone are arcs on the sphere, so there is no pole.
+// decoder reads them. After Li, Okuda, Takahashi 2008, section 5. Bones are unit vectors. The two angles of a
+// bone are arcs on the sphere, so there is no pole, or the paper's own (`spherical`).
 #include <cmath>
 #include <cstring>
 
@@ -10,6 +10,7 @@
 #include "math/quaternion.h"
 #include "math/turns.h"
 #include "papers/li/ik_predict.h"
+#include "papers/li/spherical.h"
 
 using namespace mocpack;
 
@@ -25,12 +26,14 @@ struct State
 	double* translations; // (M, 3) decoded
 	double* ways;		  // (B, 3) decoded directions of the bones, which no twist touches
 	double* directions;	  // (B, 3) of the bones in the frame before
-	double* velocities;	  // (B, 3) change of each bone's direction
+	double* velocities;	  // (B, 3) change of each bone's direction, or of its two angles
 	double* drifts;		  // (B, 3) change of each chain's end, by its first body
 	double* slips;		  // (M, 3) change of each translation
 	double* spins;		  // (B) change of each body's twist
 	double* places;		  // (B, 3) decoded positions of this frame
 	double* predicted;	  // (B, 3) directions a chain is predicted to have
+	double* angles;		  // (B, 3) decoded φ, ϕ and ψ, if spherical
+	double* guesses;	  // (B, 3) φ and ϕ that are predicted, and a zero
 	double* true_world;	  // (B, 4) the pose to encode
 	double* true_places;  // (B, 3)
 	double* true_ways;	  // (B, 3) its bones' directions
@@ -50,7 +53,9 @@ State state_of(const mocpack_Limbs& limbs, double* memory)
 	s.spins = s.slips + 3 * limbs.translated_count;
 	s.places = s.spins + bodies;
 	s.predicted = s.places + 3 * bodies;
-	s.true_world = s.predicted + 3 * bodies;
+	s.angles = s.predicted + 3 * bodies;
+	s.guesses = s.angles + 3 * bodies;
+	s.true_world = s.guesses + 3 * bodies;
 	s.true_places = s.true_world + 4 * bodies;
 	s.true_ways = s.true_places + 3 * bodies;
 	return s;
@@ -185,6 +190,22 @@ template <typename Code> struct Frame
 		return (1 / length(found)) * found;
 	}
 
+	// Returns φ and ϕ of bone b in the previous frame.
+	Vec3 angles_before(int32_t b) const
+	{
+		return {s.angles[3 * b], s.angles[3 * b + 1], 0};
+	}
+
+	// Codes the two angles of a direction as their differences from the predicted ones: equation (23).
+	Vec3 code_angles(int32_t b, Vec3 guess, Vec3 wanted_there)
+	{
+		Vec3 asked = {0, 0, 0};
+		if (Code::encodes)
+			asked = spherical_angles(wanted_there, angles_before(b).y) - guess;
+		double x = places(asked.x, limbs.direction_steps[b]), y = places(asked.y, limbs.direction_steps[b]);
+		return snap(guess + Vec3{x, y, 0});
+	}
+
 	// Returns the direction to code for bone b: towards its true end.
 	Vec3 wanted(int32_t b) const
 	{
@@ -206,27 +227,51 @@ template <typename Code> struct Frame
 		return (sine < 0) == (left.w < 0) ? angle : -angle;
 	}
 
-	// Rotates body b to the direction `found` along the shortest arc, then applies its twist.
-	void settle(int32_t b, Vec3 found)
+	// Rotates body b to the direction `found`, whose angles are given if spherical, then applies its twist.
+	// Without twist it rotates along the shortest arc: from the previous frame or, if spherical, from rest.
+	void settle(int32_t b, Vec3 found, Vec3 angles)
 	{
 		found = normalize_or(snap(found), found);
 		store(s.ways + 3 * b, found);
-		remember(s.velocities + 3 * b, found - direction_before(b));
-		Quat before = load_quat(s.world + 4 * b);
-		Quat turn = multiply(shortest_rotation(normalize_or(rotate(before, axis(b)), found), found), before);
+		Quat turn;
+		double twist = 0; // ψ of the previous frame
+		if (limbs.spherical)
+		{
+			turn = shortest_rotation(axis(b), found);
+			twist = s.angles[3 * b + 2];
+			remember(s.velocities + 3 * b, angles - angles_before(b));
+			s.angles[3 * b] = angles.x, s.angles[3 * b + 1] = angles.y;
+		}
+		else
+		{
+			Quat before = load_quat(s.world + 4 * b);
+			turn = multiply(shortest_rotation(normalize_or(rotate(before, axis(b)), found), found), before);
+			remember(s.velocities + 3 * b, found - direction_before(b));
+		}
+		double angle = twist;
 		if (Code* coder = limbs.twist_places[b] ? &places : twists)
 		{
-			double expected = limbs.extrapolate ? s.spins[b] : 0;
-			double asked = Code::encodes ? wanted_twist(b, turn, found) - expected : 0;
-			double angle = expected + (*coder)(asked, limbs.twist_steps[b]), half = 0.5 * angle;
-			if (angle != 0)
+			double expected = twist + (limbs.extrapolate ? s.spins[b] : 0), asked = 0;
+			if (Code::encodes)
 			{
-				Vec3 part = std::sin(half) * axis(b);
-				turn = multiply(turn, {part.x, part.y, part.z, std::cos(half)});
+				double wanted = wanted_twist(b, turn, found);
+				asked = (limbs.spherical ? nearest_turn(wanted, expected) : wanted) - expected;
 			}
-			s.spins[b] = snap(limbs.memory * s.spins[b] + (1 - limbs.memory) * angle, GRID);
+			angle = expected + (*coder)(asked, limbs.twist_steps[b]);
+			s.spins[b] = snap(limbs.memory * s.spins[b] + (1 - limbs.memory) * (angle - twist), GRID);
+		}
+		s.angles[3 * b + 2] = limbs.spherical ? angle = snap(angle, GRID) : 0;
+		if (angle != 0)
+		{
+			Vec3 part = std::sin(0.5 * angle) * axis(b);
+			turn = multiply(turn, {part.x, part.y, part.z, std::cos(0.5 * angle)});
 		}
 		store(s.world + 4 * b, unit(snap(turn)));
+	}
+
+	void settle_at(int32_t b, Vec3 angles)
+	{
+		settle(b, spherical_direction(angles), angles);
 	}
 
 	// Predicts the change of a bone's direction from the previous frame.
@@ -239,9 +284,17 @@ template <typename Code> struct Frame
 	void free_body(int32_t b)
 	{
 		place(b);
+		Vec3 rate = expectation(s.velocities + 3 * b);
+		if (limbs.spherical)
+			return settle_at(b, code_angles(b, angles_before(b) + rate, aim(b)));
 		Vec3 before = direction_before(b);
-		Vec3 predicted = normalize_or(before + tangent(before, expectation(s.velocities + 3 * b)), before);
-		settle(b, code_direction(b, predicted, Code::encodes ? wanted(b) : predicted));
+		Vec3 predicted = normalize_or(before + tangent(before, rate), before);
+		settle(b, code_direction(b, predicted, aim(b)), {});
+	}
+
+	Vec3 aim(int32_t b) const
+	{
+		return Code::encodes ? wanted(b) : Vec3{};
 	}
 
 	// Returns the end of a chain relative to its base in the previous frame.
@@ -276,6 +329,34 @@ template <typename Code> struct Frame
 		}
 	}
 
+	// Predicts the paper's angles of a chain whose end moves by `change`: equations (14), (15), (19) and
+	// (20).
+	void predict_angles(const int32_t* chain, size_t count, Vec3 change)
+	{
+		double a[6] = {0, 0, 0, 0, 0, 0}; // J Jᵀ: xx, yy, zz, xy, xz, yz
+		Vec3 missing = change;
+		for (size_t j = 0; j < count; ++j)
+		{
+			JacobianColumns columns(limbs.lengths[chain[j]], angles_before(chain[j]));
+			Vec3 start = limbs.k * load_vec(s.velocities + 3 * chain[j]); // θ₀
+			missing = missing - start.x * columns.polar - start.y * columns.azimuth;
+			for (Vec3 u : {columns.polar, columns.azimuth})
+			{
+				a[0] += u.x * u.x, a[1] += u.y * u.y, a[2] += u.z * u.z;
+				a[3] += u.x * u.y, a[4] += u.x * u.z, a[5] += u.y * u.z;
+			}
+		}
+		Vec3 pull = solve(a, limbs.damping * (a[0] + a[1] + a[2]), missing);
+		for (size_t j = 0; j < count; ++j)
+		{
+			Vec3 before = angles_before(chain[j]);
+			JacobianColumns columns(limbs.lengths[chain[j]], before);
+			Vec3 start = limbs.k * load_vec(s.velocities + 3 * chain[j]);
+			Vec3 drawn = {dot(columns.polar, pull), dot(columns.azimuth, pull), 0};
+			store(s.guesses + 3 * chain[j], before + start + drawn);
+		}
+	}
+
 	// Codes a chain: its end first, then each bone except the last, which points at the end.
 	void chain(const int32_t* bodies, size_t count)
 	{
@@ -289,7 +370,10 @@ template <typename Code> struct Frame
 			asked = end - base - before - expected;
 		}
 		Vec3 change = expected + code(asked, limbs.effector_step);
-		predict_chain(bodies, count, change);
+		if (limbs.spherical)
+			predict_angles(bodies, count, change);
+		else
+			predict_chain(bodies, count, change);
 		for (size_t j = 0; j < count; ++j)
 			chain_bone(bodies[j], j > 0, j + 1 < count, base + before + change);
 		remember(s.drifts + 3 * first, change);
@@ -299,12 +383,15 @@ template <typename Code> struct Frame
 	{
 		if (placed_by_chain)
 			place(b);
-		Vec3 predicted = load_vec(s.predicted + 3 * b), found;
+		Vec3 predicted = load_vec(s.predicted + 3 * b), angles = load_vec(s.guesses + 3 * b);
+		if (limbs.spherical && coded)
+			return settle_at(b, code_angles(b, angles, aim(b)));
 		if (coded)
-			found = code_direction(b, predicted, Code::encodes ? wanted(b) : predicted);
-		else
-			found = normalize_or(end - load_vec(s.places + 3 * b), predicted);
-		settle(b, found);
+			return settle(b, code_direction(b, predicted, aim(b)), {});
+		if (limbs.spherical)
+			predicted = spherical_direction(angles);
+		Vec3 found = normalize_or(end - load_vec(s.places + 3 * b), predicted);
+		settle(b, found, snap(spherical_angles(found, angles_before(b).y)));
 	}
 
 	void advance()
@@ -348,7 +435,7 @@ void solve_bodies(const mocpack_Limbs& limbs, const double* rotations, const dou
 
 size_t mocpack_ik_state_size(const mocpack_Limbs* limbs)
 {
-	return 33 * limbs->body_count + 6 * limbs->translated_count;
+	return 39 * limbs->body_count + 6 * limbs->translated_count;
 }
 
 void mocpack_ik_reset(const mocpack_Limbs* limbs, double* state, const double* world,
@@ -359,9 +446,14 @@ void mocpack_ik_reset(const mocpack_Limbs* limbs, double* state, const double* w
 	for (size_t b = 0; b < limbs->body_count; ++b)
 	{
 		Quat turn = unit(snap(unit(load_quat(world + 4 * b))));
-		Vec3 way = rotate(turn, load_vec(limbs->axes + 3 * b));
+		Vec3 axis = load_vec(limbs->axes + 3 * b), way = rotate(turn, axis);
+		way = normalize_or(snap(way), way);
 		store(s.world + 4 * b, turn);
-		store(s.ways + 3 * b, normalize_or(snap(way), way));
+		store(s.ways + 3 * b, way);
+		Quat left = multiply(conjugate(shortest_rotation(axis, way)), turn);
+		Vec3 angles = snap(spherical_angles(way, 0));
+		angles.z = snap(2 * std::atan2(dot({left.x, left.y, left.z}, axis), left.w), GRID);
+		store(s.angles + 3 * b, angles);
 	}
 	for (size_t m = 0; m < limbs->translated_count; ++m)
 		store(s.translations + 3 * m, snap(load_vec(translations + 3 * m)));

@@ -37,6 +37,7 @@ extern "C"
 		double rounding;			  // of the encoder: from which part of a step on it rounds up
 		int compensate;				  // whether the encoder aims bones from their decoded places
 		int extrapolate;			  // whether the end of a chain is predicted to keep its velocity
+		int spherical;				  // whether directions are the paper's two angles, not arcs
 	} mocpack_Limbs;
 
 	/* Prediction by inverse kinematics, frame by frame; encoder and decoder keep the same state.

@@ -33,12 +33,13 @@ def load_frames(path: Path, start: int = 1, stride: int = 1, frames: int | None 
     chosen = slice(start, None if frames is None else start + stride * frames, stride)
     rotations = clip.rotations[chosen]
     header = clip.with_header(frame_count=len(rotations), frame_time=clip.frame_time * stride)
-    return Clip(header, rotations, clip.translations[chosen])
+    numbers = None if clip.channels is None else clip.channels[chosen]
+    return Clip(header, rotations, clip.translations[chosen], numbers)
 
 
 def without_cache(clip: Clip) -> Clip:
     """Return the clip without cached positions, so that a timing includes computing them."""
-    return Clip(clip.header, clip.rotations, clip.translations)
+    return Clip(clip.header, clip.rotations, clip.translations, clip.channels)
 
 
 def mean_error(clip: Clip, decoded: Clip) -> float:

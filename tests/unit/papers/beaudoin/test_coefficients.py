@@ -18,12 +18,12 @@ def sparse(seed=0):
     return values
 
 
-@pytest.mark.parametrize("packed", [True, False])
+@pytest.mark.parametrize("packing", ["none", "words", "bytes"])
 @pytest.mark.parametrize("bits", [16, 9, 4])
-def test_the_decoded_coefficients_are_the_rounded_ones(bits, packed):
+def test_the_decoded_coefficients_are_the_rounded_ones(bits, packing):
     rounded = round_coefficients(sparse(), bits, is_place=PLACES)
-    data = encode_coefficients(rounded, packed=packed)
-    back = decode_coefficients(data, PLACES, 300, packed=packed)
+    data = encode_coefficients(rounded, packing=packing)
+    back = decode_coefficients(data, PLACES, 300, packing=packing)
     np.testing.assert_array_equal(back, rounded.coefficients())
 
 
@@ -49,35 +49,35 @@ def test_a_root_far_away_does_not_coarsen_the_steps():
 
 def test_all_zero_coefficients_survive():
     rounded = round_coefficients(np.zeros((4, 5)), 16, is_place=PLACES)
-    data = encode_coefficients(rounded, packed=False)
+    data = encode_coefficients(rounded, packing="none")
     assert len(data) == 4 + 4 + 2 + 4 * 2
-    np.testing.assert_array_equal(decode_coefficients(data, PLACES, 5, packed=False), 0)
+    np.testing.assert_array_equal(decode_coefficients(data, PLACES, 5, packing="none"), 0)
 
 
 def test_a_step_that_is_no_number_is_corruption():
-    data = encode_coefficients(round_coefficients(sparse(), 16, is_place=PLACES), packed=True)
+    data = encode_coefficients(round_coefficients(sparse(), 16, is_place=PLACES), packing="bytes")
     for bad in (np.nan, np.inf, -1.0):
         broken = np.array(bad, "<f4").tobytes() + data[4:]
         with pytest.raises(CorruptionError, match="step"):
-            decode_coefficients(broken, PLACES, 300, packed=True)
+            decode_coefficients(broken, PLACES, 300, packing="bytes")
 
 
-@pytest.mark.parametrize("packed", [True, False])
-def test_every_cut_is_a_format_error(packed):
-    data = encode_coefficients(round_coefficients(sparse(), 8, is_place=PLACES), packed=packed)
+@pytest.mark.parametrize("packing", ["none", "words", "bytes"])
+def test_every_cut_is_a_format_error(packing):
+    data = encode_coefficients(round_coefficients(sparse(), 8, is_place=PLACES), packing=packing)
     for end in range(len(data)):
         with pytest.raises(FormatError):
-            decode_coefficients(data[:end], PLACES, 300, packed=packed)
+            decode_coefficients(data[:end], PLACES, 300, packing=packing)
 
 
-@pytest.mark.parametrize("packed", [True, False])
-def test_a_step_per_signal_rounds_small_signals_more_finely_and_round_trips(packed):
+@pytest.mark.parametrize("packing", ["none", "words", "bytes"])
+def test_a_step_per_signal_rounds_small_signals_more_finely_and_round_trips(packing):
     values = sparse()
     values[-1] *= 1e-3
     shared, own = (
         round_coefficients(values, 8, is_place=PLACES, step_per_signal=s) for s in (False, True)
     )
     assert own.steps[-1] < 0.01 * shared.steps[-1]
-    data = encode_coefficients(own, packed=packed, step_per_signal=True)
-    back = decode_coefficients(data, PLACES, 300, packed=packed, step_per_signal=True)
+    data = encode_coefficients(own, packing=packing, step_per_signal=True)
+    back = decode_coefficients(data, PLACES, 300, packing=packing, step_per_signal=True)
     np.testing.assert_allclose(back, own.coefficients(), rtol=1e-6)

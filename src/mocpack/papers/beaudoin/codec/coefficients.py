@@ -3,12 +3,13 @@
 Fields, in this order: f4 step of the signals that are places, f4 step of the others, or with a step
 per signal one f4 per signal; for each place, the first coefficient as a signed varint of steps (a
 root far from the origin needs more than 16 bits there); then the words of `zero_runs` to the end,
-as they are or deflated with the low bytes of all words before the high ones.
+as they are, deflated, or deflated with the low bytes of all words before the high ones.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -24,6 +25,8 @@ from mocpack.papers.beaudoin.codec.zero_runs import (
 )
 
 FINEST = 1e-6  # meters or radians; smaller steps are not used
+Packing = Literal["none", "words", "bytes"]
+"""How words are stored: as they are, deflated, or with their bytes separated and deflated."""
 WIDEST_PLACE = 2**52  # steps; larger integers are not exact in float64
 
 
@@ -77,25 +80,31 @@ def round_coefficients(
     )
 
 
-def encode_coefficients(rounded: Rounded, *, packed: bool, step_per_signal: bool = False) -> bytes:
-    """Encode coefficients as bytes; deflate them if `packed`."""
+def encode_coefficients(
+    rounded: Rounded, *, packing: Packing, step_per_signal: bool = False
+) -> bytes:
+    """Encode coefficients as bytes."""
     out = FieldWriter()
     for group in _step_groups(rounded.is_place, step_per_signal):
         out.f32(float(rounded.steps[group].max(initial=EMPTY_STEP)))
     for number in rounded.first:
         out.signed(int(number))
     words = encode_words(rounded.numbers)
-    out.raw(deflate(split_bytes(words)) if packed else words)
+    if packing == "bytes":
+        words = split_bytes(words)
+    out.raw(words if packing == "none" else deflate(words))
     return out.bytes()
 
 
 def decode_coefficients(
-    data: bytes, is_place: Mask, length: int, *, packed: bool, step_per_signal: bool = False
+    data: bytes, is_place: Mask, length: int, *, packing: Packing, step_per_signal: bool = False
 ) -> F64:
     """Return the coefficients (S, length) that `encode_coefficients` wrote."""
     steps, first, rest = _read_fields(data, is_place, step_per_signal)
-    if packed:
-        rest = join_bytes(inflate(rest, 2 * len(is_place) * (length + 1), what="coefficients"))
+    if packing != "none":
+        rest = inflate(rest, 2 * len(is_place) * (length + 1), what="coefficients")
+    if packing == "bytes":
+        rest = join_bytes(rest)
     numbers = decode_words(rest, len(is_place), length)
     return Rounded(is_place, steps, first, numbers).coefficients()
 

@@ -5,12 +5,13 @@ Clips, 2007, §3.2. Poses without the root's place are projected on the principa
 clip; directions, projections, mean pose and the places themselves are stored.
 
 Payload: varint q; then, deflated, what `_Rows` writes for the mean (1 × A), the directions
-(q × A), the projections (q × T) and the places (P × T), low bytes of all words first.
+(q × A), the projections (q × T) and the places (P × T).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
@@ -36,14 +37,26 @@ class Pca(Codec):
     ----------
     components : int
         Number of directions to keep (the paper's q); all directions if the clip has fewer.
+    step_per_row : bool
+        Give each row its own quantizer step, so that each takes all 16 bits; by default the widest
+        row of a matrix does and the others share its step.
+    split_bytes : bool
+        Deflate the low bytes of all words before the high ones; false: word by word.
+    fitted : bool
+        Fit the projections to the quantized directions; false: project on the directions before
+        quantization.
     """
 
     codec_id = "pca"
     bitstream_version = 1
-    decoder_params = ()
+    decoder_params = ("step_per_row", "split_bytes")
+    paper_settings = MappingProxyType({"step_per_row": True, "split_bytes": False, "fitted": False})
     quality: ClassVar[Quality] = Quality("components", 1, 1024, error_sign=-1, integer=True)
 
     components: int = 20
+    step_per_row: bool = False
+    split_bytes: bool = True
+    fitted: bool = True
 
     def __post_init__(self) -> None:
         self.check_range("components", 1, 65_535)
@@ -52,18 +65,19 @@ class Pca(Codec):
         plan = layout(clip.header, "euler")
         signals = to_signals(clip, plan)
         angles, places = signals[~plan.is_place], signals[plan.is_place]
-        mean = _rounded(angles.mean(1)[np.newaxis])
-        directions = _rounded(principal_directions(angles, self.components))
-        # fitted to the rounded directions, which compensates for their rounding
-        offsets = angles - mean.values().T
-        fitted = np.linalg.lstsq(directions.values().T, offsets, rcond=None)[0]
-        projections = _rounded(np.asarray(fitted, np.float64))
+        mean = self._rounded(angles.mean(1)[np.newaxis])
+        exact = principal_directions(angles, self.components)
+        directions = self._rounded(exact)
+        if self.fitted:  # to the rounded directions, which compensates for their rounding
+            offsets = angles - mean.values().T
+            projected = np.linalg.lstsq(directions.values().T, offsets, rcond=None)[0]
+        else:
+            projected = exact @ (angles - angles.mean(1, keepdims=True))
+        projections = self._rounded(np.asarray(projected, np.float64))
         out = FieldWriter()
         out.varint(len(directions.words))
-        body = b"".join(
-            part.to_bytes() for part in (mean, directions, projections, _rounded(places))
-        )
-        out.raw(deflate(body))
+        parts = mean, directions, projections, self._rounded(places)
+        out.raw(deflate(b"".join(part.to_bytes(split=self.split_bytes) for part in parts)))
         return out.bytes()
 
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
@@ -73,17 +87,41 @@ class Pca(Codec):
         read = FieldReader(payload, "pca payload")
         count = read.varint(limit=min(angles, frames))
         shapes = ((1, angles), (count, angles), (count, frames), (places, frames))
-        size = sum(4 + rows * (8 + 2 * length) for rows, length in shapes)
+        size = sum(
+            4 * (rows if self.step_per_row else 1) + rows * (8 + 2 * length)
+            for rows, length in shapes
+        )
         body = FieldReader(inflate(read.rest(), size, what="pca payload"), "pca payload")
-        mean, directions, projections, places_ = (_read_rows(body, *shape) for shape in shapes)
+        mean, directions, projections, places_ = (self._read(body, *shape) for shape in shapes)
         body.end()
         signals = np.empty((len(plan), frames))
-        signals[~plan.is_place] = mean.T + directions.T @ projections
-        signals[plan.is_place] = places_
+        signals[~plan.is_place] = mean.values().T + directions.values().T @ projections.values()
+        signals[plan.is_place] = places_.values()
         try:
             return from_signals(signals, header, plan)
         except InvalidClipError as error:
             raise CorruptionError(f"pca payload: {error}") from error
+
+    def _rounded(self, rows: F64) -> _Rows:
+        lowest = rows.min(axis=1) if rows.size else np.zeros(len(rows))
+        above = rows - lowest[:, np.newaxis]
+        spans = above.max(axis=1, initial=0.0)
+        if not self.step_per_row:
+            spans = spans.max(keepdims=True, initial=0.0)
+        widest = (spans / LEVELS).astype(np.float32)
+        steps = np.nextafter(widest, np.float32(np.inf)).astype(np.float64)
+        return _Rows(lowest, steps, np.rint(above / steps[:, np.newaxis]).astype(np.uint16))
+
+    def _read(self, read: FieldReader, rows: int, length: int) -> _Rows:
+        lowest = np.frombuffer(read.raw(8 * rows), "<f8")
+        count = rows if self.step_per_row else 1
+        steps = np.frombuffer(read.raw(4 * count), "<f4").astype(np.float64)
+        data = read.raw(2 * rows * length)
+        words = np.frombuffer(join_bytes(data) if self.split_bytes else data, "<u2")
+        in_range = (np.abs(lowest) < WIDEST).all() and ((steps >= 0) & (steps < WIDEST)).all()
+        if not in_range:  # false for NaN too
+            raise CorruptionError(f"pca payload: values must be within ±{WIDEST:g}")
+        return _Rows(lowest, steps, words.reshape(rows, length))
 
 
 def principal_directions(signals: F64, count: int) -> F64:
@@ -98,35 +136,20 @@ def principal_directions(signals: F64, count: int) -> F64:
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """Rows of numbers in steps above each row's least, the widest row spread over 65536 levels.
+    """Rows of numbers in steps above each row's least.
 
-    One step for all rows: projections that vary little become small numbers, which deflate well.
+    With one step for all rows, the widest row spans 65536 levels; projections that vary little
+    become small numbers, which deflate well.
     """
 
     lowest: F64
-    step: float
+    steps: F64  # (1,) or (R,)
     words: npt.NDArray[np.uint16]
 
     def values(self) -> F64:
-        return self.lowest[:, np.newaxis] + self.step * self.words
+        return self.lowest[:, np.newaxis] + self.steps[:, np.newaxis] * self.words
 
-    def to_bytes(self) -> bytes:
-        head = self.lowest.astype("<f8").tobytes() + np.array(self.step, "<f4").tobytes()
-        return head + split_bytes(self.words.astype("<u2").tobytes())
-
-
-def _rounded(rows: F64) -> _Rows:
-    lowest = rows.min(axis=1) if rows.size else np.zeros(len(rows))
-    above = rows - lowest[:, np.newaxis]
-    widest = np.float32(above.max(initial=0.0) / LEVELS)
-    step = float(np.nextafter(widest, np.float32(np.inf)))
-    return _Rows(lowest, step, np.rint(above / step).astype(np.uint16))
-
-
-def _read_rows(read: FieldReader, rows: int, length: int) -> F64:
-    lowest = np.frombuffer(read.raw(8 * rows), "<f8")
-    step = read.f32()
-    words = np.frombuffer(join_bytes(read.raw(2 * rows * length)), "<u2").reshape(rows, length)
-    if not (np.abs(lowest) < WIDEST).all() or not 0 <= step < WIDEST:
-        raise CorruptionError(f"pca payload: values must be within ±{WIDEST:g}")
-    return _Rows(lowest, step, words).values()
+    def to_bytes(self, *, split: bool) -> bytes:
+        head = self.lowest.astype("<f8").tobytes() + self.steps.astype("<f4").tobytes()
+        words = self.words.astype("<u2").tobytes()
+        return head + (split_bytes(words) if split else words)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import ClassVar
 
 from mocpack.codec import Codec, Quality
@@ -24,6 +25,7 @@ from mocpack.papers.beaudoin.codec.coefficient_search import (
     position_search,
 )
 from mocpack.papers.beaudoin.codec.coefficients import (
+    Packing,
     decode_coefficients,
     encode_coefficients,
     round_coefficients,
@@ -52,6 +54,9 @@ class WaveletCodec(Codec):
         2 % to eps_x, or to the metric that the search minimizes if it is a mean of squares too.
     deflate : bool
         Deflate the words.
+    split_bytes : bool
+        Deflate the low bytes of all words before the high ones; false: word by word, as in the
+        paper.
     step_per_signal : bool
         Give each signal its own quantizer step, a literal reading of the paper's "quantize each
         coefficient to 16 bits". By default all positions share one step and all angles another.
@@ -64,7 +69,9 @@ class WaveletCodec(Codec):
         "bits",
         "deflate",
         "step_per_signal",
+        "split_bytes",
     )
+    paper_settings = MappingProxyType({"bits": 16, "split_bytes": False})
     quality: ClassVar[Quality] = Quality("ratio", 1.0, 2000.0)
 
     ratio: float = 15.0
@@ -73,6 +80,7 @@ class WaveletCodec(Codec):
     bits: Bits = "auto"
     deflate: bool = True
     step_per_signal: bool = False
+    split_bytes: bool = True
 
     def __post_init__(self) -> None:
         self.check_range("ratio", 1)
@@ -112,14 +120,24 @@ class WaveletCodec(Codec):
         own = self.step_per_signal
         round_to = partial(round_coefficients, is_place=is_place, step_per_signal=own)
         rounded = round_to_fit(coefficients, self.bits, round_to, error)
-        return encode_coefficients(rounded, packed=self.deflate, step_per_signal=own)
+        return encode_coefficients(rounded, packing=self._packing, step_per_signal=own)
 
     def _decode_signals(self, data: bytes, is_place: Mask, frames: int) -> F64:
         """Return the signals (S, T) of encoded coefficients."""
         coefficients = decode_coefficients(
-            data, is_place, frames, packed=self.deflate, step_per_signal=self.step_per_signal
+            data,
+            is_place,
+            frames,
+            packing=self._packing,
+            step_per_signal=self.step_per_signal,
         )
         return lifting.inverse(coefficients, update=self.update)
+
+    @property
+    def _packing(self) -> Packing:
+        if not self.deflate:
+            return "none"
+        return "bytes" if self.split_bytes else "words"
 
 
 @dataclass(frozen=True)
@@ -135,9 +153,11 @@ class SearchingCodec(WaveletCodec):
         Seed of the random choices of Algorithm 1.
     patience : int
         Failures in a row after which Algorithm 1 halves its step.
-    ratio, rotation, update, bits, deflate, step_per_signal
+    ratio, rotation, update, bits, deflate, step_per_signal, split_bytes
         As in `WaveletCodec`.
     """
+
+    paper_settings = MappingProxyType({**WaveletCodec.paper_settings, "search": "exact"})
 
     search: Method = "fast"
     seed: int = 0

@@ -51,7 +51,7 @@ class WaveletIk(SearchingCodec):
         Number of joints above each foot that may rotate: 2 for an ankle, 3 for a toe.
     ik : {"ccd", "analytic"}
         Cyclic coordinate descent as in the paper, or the closed form for two bones.
-    ratio, rotation, update, bits, deflate, step_per_signal, search, seed, patience
+    ratio, rotation, update, bits, deflate, step_per_signal, split_bytes, search, seed, patience
         As in `SearchingCodec`, for the pose.
     """
 

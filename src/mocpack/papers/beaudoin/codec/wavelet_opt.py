@@ -22,7 +22,7 @@ class WaveletOpt(SearchingCodec):
     ----------
     metric : {"eps_x_cm", "eps_x_center_cm", "rms_mm"}
         What the search minimizes: eps_x of the paper, or another root of a mean of squares.
-    ratio, rotation, update, bits, deflate, step_per_signal, search, seed, patience
+    ratio, rotation, update, bits, deflate, step_per_signal, split_bytes, search, seed, patience
         As in `SearchingCodec`.
     """
 

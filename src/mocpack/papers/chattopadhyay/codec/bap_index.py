@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
@@ -37,6 +38,7 @@ from mocpack.papers.chattopadhyay.codec.segments import ALWAYS, RowChoice, RowLa
 ROWS_SEARCHED = range(30, 121)  # values of n_d
 VARIANTS = ("companded", "closed_loop", "literal")
 READINGS = ("text", "figure4")
+ROOT_COLUMNS = 3  # of the root's position, the first in the paper's matrix
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,8 @@ class BapIndex(Codec):
     bitstream_version = 1
     decoder_params: ClassVar[tuple[str, ...] | None] = ("FDF", "n_d", "b", "order")
     quality: ClassVar[Quality] = Quality("FDF", 0, 4096, error_sign=-1, integer=True)
+    # FDF and n_d are what the paper's search found for its jog (section 5.2)
+    paper_settings = MappingProxyType({"variant": "literal", "FDF": 41, "n_d": 60})
 
     FDF: int = 6
     n_d: int = 120
@@ -216,6 +220,8 @@ class BapSparse(BapIndex):
     sparse_fixed : bool
         Whether the columns that FDF keeps can be frozen too, as the sizes of the paper's Table 2
         imply.
+    sparse_root : bool
+        Whether the root's position, the first three columns, can be frozen.
     reading : {"text", "figure4"}
         What is frozen: changes of the pose, as in the paper's text, or changes of its speed, as in
         the second differences of its figure 4. The latter is for comparison: small errors of the
@@ -226,11 +232,23 @@ class BapSparse(BapIndex):
 
     codec_id = "bap-sparse"
     bitstream_version = 1
-    decoder_params = ("FDF", "n_d", "b", "order", "indexed", "sparse_fixed", "K", "reading")
+    decoder_params = (
+        "FDF",
+        "n_d",
+        "b",
+        "order",
+        "indexed",
+        "sparse_fixed",
+        "sparse_root",
+        "K",
+        "reading",
+    )
+    paper_settings = MappingProxyType({**BapIndex.paper_settings, "sparse_fixed": True})
 
     K: float = 0.1
     indexed: bool = True
     sparse_fixed: bool = False
+    sparse_root: bool = True
     reading: str = "text"
 
     def __post_init__(self) -> None:
@@ -242,6 +260,8 @@ class BapSparse(BapIndex):
     def row_layout(self, columns: int) -> RowLayout:
         plain = super().row_layout(columns)
         first_masked = 0 if self.sparse_fixed else plain.fixed
+        if not self.sparse_root:
+            first_masked = max(first_masked, min(ROOT_COLUMNS, columns))
         if self.K == 0:
             first_masked = columns
         return replace(plain, first_masked=first_masked, bits=plain.bits if self.indexed else 0)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
@@ -58,6 +59,7 @@ class Mpeg4Bap(Codec):
     bitstream_version = 1
     decoder_params = ("quant", "intra", "keep", "fill", "lossless")
     quality: ClassVar[Quality] = Quality("quant", 1 / 128, 512.0)
+    paper_settings = MappingProxyType({"lossless": True})
 
     quant: float = 1.0
     intra: int = 0

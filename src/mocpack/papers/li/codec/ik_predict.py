@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from types import MappingProxyType
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +40,7 @@ from mocpack.papers.li.codec.still_fields import read_still, write_still
 ACCELERATION = 10.0  # meters per second squared, typical of limbs
 FOLLOW = 0.17  # weight of the newest change if the acceleration per frame equals the step
 SLOWEST = 0.01
+Directions = Literal["arcs", "spherical"]
 
 
 @dataclass(frozen=True)
@@ -74,12 +76,26 @@ class IkPredict(Codec):
     extrapolate : bool
         Whether ends of chains, translations and twist are predicted to keep their velocity;
         otherwise to stay, as in the paper.
+    directions : {"arcs", "spherical"}
+        What is coded of a bone's direction: arcs on the sphere, which have no pole, or the paper's
+        angles φ from the z axis and ϕ about it.
     weights : str
         Factors of the steps of some joints' bones, ``LeftForeArm=0.5;Head=2``.
     """
 
     codec_id = "ik-predict"
     bitstream_version = 1
+    paper_settings = MappingProxyType(
+        {
+            "directions": "spherical",
+            "k": 2.0,
+            "memory": 0.0,
+            "damping": 0.0,
+            "rounding": 0.5,
+            "compensate": False,
+            "extrapolate": False,
+        }
+    )
     quality: ClassVar[Quality] = Quality("step", 1e-6, 1.0)
 
     step: float = 0.001
@@ -94,6 +110,7 @@ class IkPredict(Codec):
     compensate: bool = True
     extrapolate: bool = True
     weights: str = ""
+    directions: Directions = "arcs"
 
     def __post_init__(self) -> None:
         self.check_range("step", 1e-6, 1.0)
@@ -104,6 +121,7 @@ class IkPredict(Codec):
         self.check_range("rounding", 0.1, 0.5)
         self.check_range("memory", 0, 0.999)
         self.check_choice("chains", ("auto", "none"))
+        self.check_choice("directions", get_args(Directions))
 
     def encode(self, clip: Clip) -> bytes:
         still = find_still(clip)
@@ -287,6 +305,7 @@ def _native_stream(
         rounding=codec.rounding,
         compensate=codec.compensate,
         extrapolate=codec.extrapolate,
+        spherical=codec.directions == "spherical",
         twist=codec.twist,
     )
 

@@ -7,6 +7,7 @@ Correlation" (Li, Okuda, Takahashi 2008). Payload: docs/codecs/keyframe.md.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -42,6 +43,7 @@ class Keyframe(Codec):
     codec_id = "keyframe"
     bitstream_version = 1
     decoder_params = ("error", "lever")
+    paper_settings = MappingProxyType({})
     quality: ClassVar[Quality] = Quality("error", 1e-6, 10.0)
 
     error: float = 0.01

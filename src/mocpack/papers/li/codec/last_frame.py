@@ -7,6 +7,7 @@ Correlation" (Li, Okuda, Takahashi 2008), equation (21). Payload: docs/codecs/la
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
@@ -35,6 +36,7 @@ class LastFrame(ColumnCodec):
     codec_id = "last-frame"
     bitstream_version = 1
     decoder_params = ("step", "lever")
+    paper_settings = MappingProxyType({})
     quality: ClassVar[Quality] = Quality("step", 1e-6, 1.0)
     coarsest = 1.0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from mocpack.papers.mukai.codec.bspline import (
 )
 from mocpack.papers.mukai.codec.descent import descend
 
+Start = Literal["best", "even"]
 MAX_CMA_KNOTS = 400  # its covariance grows with the square, its patience with more
 FIRST_SPREAD = 0.3  # initial standard deviation of CMA-ES, as a fraction of an even span
 GENERATIONS = 300
@@ -33,18 +35,32 @@ NARROWEST = 1e-3  # minimum span as a fraction of an even span, so that the grad
 
 
 def find_knots(
-    points: F64, control_points: int, degree: int, *, method: str, candidates: int, seed: int
+    points: F64,
+    control_points: int,
+    degree: int,
+    *,
+    method: str,
+    candidates: int,
+    seed: int,
+    start: Start = "best",
 ) -> F64:
     """Return the knots of a spline with that many control points through `points` (N, L).
 
-    `method` is "uniform", "cma" or "fast"; the uniform spline is among the candidates of both
-    others, so neither is ever worse.
+    `method` is "uniform", "cma" (from `start`) or "fast"; the uniform spline is among the
+    candidates of both others, so neither is ever worse.
     """
     even = uniform_knots(control_points, degree)
     if method == "uniform" or control_points <= degree + 1:
         return even
     if method == "cma":
-        found = evolve(points, control_points, degree, candidates=candidates, seed=seed)
+        found = evolve(
+            points,
+            control_points,
+            degree,
+            candidates=candidates,
+            seed=seed,
+            start=even if start == "even" else None,
+        )
     else:
         found = search(points, control_points, degree)
     return min((even, found), key=lambda knots: fit(knots, degree, points)[1])

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, Literal
+from types import MappingProxyType
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +23,7 @@ from mocpack.errors import CorruptionError, InvalidClipError, UnsupportedClipErr
 from mocpack.model.clip import AnyClip, AnyHeader, Clip, ClipHeader, VertexClip
 from mocpack.model.rotations import IDENTITY
 from mocpack.papers.mukai.codec import bspline, geodesic, latent
-from mocpack.papers.mukai.codec.knots import find_knots
+from mocpack.papers.mukai.codec.knots import Start, find_knots
 from mocpack.papers.mukai.codec.latent import SplineModel
 from mocpack.papers.mukai.codec.pose_rows import Form, SkeletonForm, VertexForm
 
@@ -53,6 +54,9 @@ class LatentSpline(Codec):
         Degree of the spline.
     knots : {"fast", "cma", "uniform"}
         Greedy insertion with gradient refinement; the paper's CMA-ES; evenly spaced.
+    start : {"best", "even"}
+        Where CMA-ES starts: from the better of greedy insertion and even knots, or from even knots,
+        as in the paper.
     candidates : int, default 100
         Candidates per generation of CMA-ES (the paper's S).
     weights : {"kinematic", "none"}
@@ -66,6 +70,7 @@ class LatentSpline(Codec):
     decoder_params = ()
     kinds = ("skeleton", "vertices")
     quality: ClassVar[Quality] = Quality("tolerance", 1e-6, 1.0)
+    paper_settings = MappingProxyType({"knots": "cma", "start": "even", "weights": "none"})
 
     tolerance: float = 0.005
     control_points: int = 0
@@ -77,6 +82,7 @@ class LatentSpline(Codec):
     candidates: int = 100
     weights: Literal["kinematic", "none"] = "kinematic"
     seed: int = 0
+    start: Start = "best"
 
     def __post_init__(self) -> None:
         self.check_range("tolerance", 1e-9, 1e3)
@@ -90,6 +96,7 @@ class LatentSpline(Codec):
         self.check_choice("select", ("tolerance", "floor", "share"))
         self.check_choice("knots", ("fast", "cma", "uniform"))
         self.check_choice("weights", ("kinematic", "none"))
+        self.check_choice("start", get_args(Start))
         self.check_range("candidates", 4, 10_000)
         self.check_range("components", 0, MAX_COMPONENTS)
         self.check_range("control_points", 0, 2**24)
@@ -148,6 +155,7 @@ class LatentSpline(Codec):
             method=self.knots,
             candidates=self.candidates,
             seed=self.seed,
+            start=self.start,
         )
 
 

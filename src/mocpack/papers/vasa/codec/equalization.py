@@ -31,6 +31,7 @@ def noise_sensitivities(
     clip: Clip,
     metric: Metric,
     *,
+    matrix: F64 | None = None,
     seeds: Sequence[int] = (0,),
     literal: bool = False,
 ) -> F64:
@@ -41,6 +42,8 @@ def noise_sensitivities(
     clip : Clip
     metric : callable
         Any error of two clips; one that squares its distances must take the root.
+    matrix : array, shape (T, C), optional
+        Degrees of freedom of the clip; by default those of `to_dofs`.
     seeds : sequence of int
         Draws of noise to average over.
     literal : bool
@@ -54,7 +57,7 @@ def noise_sensitivities(
         Of the metric's unit by meter or radian (literal: of the metric's unit). 0 where a column
         does not move.
     """
-    matrix = to_dofs(clip)
+    matrix = to_dofs(clip) if matrix is None else matrix
     spread = NOISE_SHARE * matrix.std(axis=0)
     out = np.zeros(matrix.shape[1])
     original = from_dofs(matrix, clip.header)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -44,13 +45,14 @@ from mocpack.papers.vasa.codec.search import EXPECTED_TRIALS, equal_slopes
 Equalization = Literal["full", "diagonal", "noise", "literal", "off"]
 Metric = Literal["me", "max", "skted"]
 Truncated = Literal["variance", "magnitudes"]
+EulerAngles = Literal["continuous", "source"]
 QuadraticForm = Callable[[Clip], npt.ArrayLike]
 """From a clip to the matrix (C, C) whose quadratic form is the squared error of a small change of
 its degrees of freedom: positions in meters, angles in radians, in the order of its channels."""
 
 STILL = 1e-8  # meters or radians; smaller motion is rounding
 LARGEST = 2.0**40  # steps of a weighted chunk, within the range of a wide plane
-SKIN_SHARE = 0.1  # weight of the skin relative to the joints, so that every column has an influence
+NO_INFLUENCE = 1e-6  # weight, relative to the largest, of a column that the metric does not feel
 MORE_FRAMES = 192  # poses to evaluate for metrics whose weights vary over time
 POSE_COST = 0.2  # squared steps per column; a pose of less energy costs more bytes than it saves
 REFINEMENTS = 3  # of a fit; the first has an error of 1e-7
@@ -98,6 +100,14 @@ class RdPca(Codec):
     closed_loop : bool
         Fit coefficients to the quantized bases, which the decoder has; without it to the bases
         before quantization, as the paper does.
+    skin : float
+        Weight of points on the skin relative to the joints, so that every column has an influence;
+        0 in the paper, where rotating a last joint has none.
+    euler : {"continuous", "source"}
+        Continue Euler angles on the branch nearest to the frame before, or take those of the source
+        file as they are, where the clip has them.
+    noise_seed : int
+        Seed of the noise of ``le=noise`` and ``le=literal``.
     trained : bool
         Start the arithmetic coder from trained statistics; otherwise from a uniform distribution,
         as the paper does.
@@ -107,6 +117,19 @@ class RdPca(Codec):
     bitstream_version = 1
     quality: ClassVar[Quality] = Quality("lam", 1e-9, 1.0)
     decoder_params = ("trained",)
+    # s and Q_l, which the paper does not print, come from its own search on CMU 17_08 at 25.4 kB
+    paper_settings = MappingProxyType(
+        {
+            "le": "literal",
+            "centered": True,
+            "closed_loop": False,
+            "trained": False,
+            "skin": 0.0,
+            "euler": "source",
+            "s": 12,
+            "Q_l": 1.5,
+        }
+    )
 
     lam: float = 0.003
     K: int | None = None
@@ -125,6 +148,9 @@ class RdPca(Codec):
     truncation: Truncated = "variance"
     closed_loop: bool = True
     trained: bool = True
+    skin: float = 0.1
+    euler: EulerAngles = "continuous"
+    noise_seed: int = 0
 
     def __post_init__(self) -> None:
         self.check_range("lam", 1e-10, 1e3)
@@ -138,6 +164,9 @@ class RdPca(Codec):
         self.check_range("trajectory_floor", 0, 1e12)
         self.check_choice("le", get_args(Equalization))
         self.check_choice("truncation", get_args(Truncated))
+        self.check_choice("euler", get_args(EulerAngles))
+        self.check_range("skin", 0, 1)
+        self.check_range("noise_seed", 0)
         if not callable(self.metric):
             self.check_choice("metric", get_args(Metric))
         elif self.le in ("noise", "literal"):
@@ -149,9 +178,9 @@ class RdPca(Codec):
         return super().params() | {"metric": metric_name(self.metric)}
 
     def encode(self, clip: Clip) -> bytes:
-        matrix = to_dofs(clip)
+        matrix = to_dofs(clip, unwrap=self.euler == "continuous")
         moving = np.ptp(matrix, axis=0) > STILL
-        felt, gram = self._sensitivities(clip, moving)
+        felt, gram = self._sensitivities(clip, matrix, moving)
         weights = _weight_exponents(matrix, felt / self.lam, self.L)
         weighted = matrix * 2.0 ** (weights / bitstream.WEIGHT_STEPS)
         means = np.round(weighted.mean(axis=0) / bitstream.mean_step(len(matrix)))
@@ -185,13 +214,15 @@ class RdPca(Codec):
     def expected_trials(self, clip: Any, *, effort: str) -> int:
         return EXPECTED_TRIALS[effort]
 
-    def _sensitivities(self, clip: Clip, moving: npt.NDArray[np.bool_]) -> tuple[F64, F64 | None]:
+    def _sensitivities(
+        self, clip: Clip, matrix: F64, moving: npt.NDArray[np.bool_]
+    ) -> tuple[F64, F64 | None]:
         """Return how far each column moves the body, in meters per meter or radian.
 
         Also returns the Gram matrix of the weighted moving columns, or None if columns are weighted
         one by one.
         """
-        gram = _gram(clip, self.metric)
+        gram = _gram(clip, self.metric, self.skin)
         known = np.sqrt(np.diag(gram))
         if self.le == "diagonal" or not moving.any():
             return known, None
@@ -202,10 +233,17 @@ class RdPca(Codec):
             found = 1 / np.where(clip.skeleton.columns.is_angle, np.pi / 180, clip.unit)
         else:
             literal = self.le == "literal"
-            found = noise_sensitivities(clip, _metric(clip, str(self.metric)), literal=literal)
+            found = noise_sensitivities(
+                clip,
+                _metric(clip, str(self.metric)),
+                matrix=matrix,
+                seeds=(self.noise_seed,),
+                literal=literal,
+            )
             # columns without influence on this metric still move the skin
             scale = found[moving].mean() / known[moving].mean()
-            found = np.hypot(found, SKIN_SHARE * scale * known)
+            found = np.hypot(found, self.skin * scale * known)
+            found = np.maximum(found, NO_INFLUENCE * found.max())
         # the total number of bits stays that of the kinematics, so that λ keeps its meaning
         found = found * np.exp(np.mean(np.log(known[moving] / found[moving])))
         return np.where(moving, found, known), None
@@ -298,17 +336,17 @@ def metric_name(metric: Metric | QuadraticForm) -> str:
     return metric if isinstance(metric, str) else getattr(metric, "__name__", "form")
 
 
-def _gram(clip: Clip, metric: Metric | QuadraticForm) -> F64:
+def _gram(clip: Clip, metric: Metric | QuadraticForm, skin: float) -> F64:
     """Return the Gram matrix (C, C) of point displacements, in square meters."""
     if callable(metric):
         gram = _own_form(clip, metric)
     elif metric == "max":
         gram = kinematic_gram(clip, points="shell")
     elif metric == "me":
-        gram = kinematic_gram(clip, skin=SKIN_SHARE)
+        gram = kinematic_gram(clip, skin=skin)
     else:
         emphasis = _slowness(clip.positions())
-        gram = kinematic_gram(clip, skin=SKIN_SHARE, emphasis=emphasis, frames=MORE_FRAMES)
+        gram = kinematic_gram(clip, skin=skin, emphasis=emphasis, frames=MORE_FRAMES)
     # a column that moves nothing (a bone of length 0) still needs a step
     floor = 1e-6 * max(float(np.diag(gram).max(initial=0.0)), 1e-6)
     return gram + floor * np.eye(len(gram))
