@@ -13,9 +13,10 @@ from typing import Literal
 
 import numpy as np
 
+from mocpack.codec import Read
 from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
 from mocpack.common.arrays import F64, I32, Mask
-from mocpack.errors import CorruptionError
+from mocpack.errors import CorruptionError, TruncatedError
 from mocpack.papers.beaudoin.codec.zero_runs import (
     LARGEST,
     decode_words,
@@ -24,6 +25,8 @@ from mocpack.papers.beaudoin.codec.zero_runs import (
     split_bytes,
 )
 
+BLOCK = 1024  # bytes that `decode_some` reads at once
+MAX_VARINT = 10  # bytes of a varint
 FINEST = 1e-6  # meters or radians; smaller steps are not used
 Packing = Literal["none", "words", "bytes"]
 """How words are stored: as they are, deflated, or with their bytes separated and deflated."""
@@ -109,6 +112,37 @@ def decode_coefficients(
     return Rounded(is_place, steps, first, numbers).coefficients()
 
 
+def decode_some(
+    read: Read, size: int, is_place: Mask, wanted: Mask, length: int, *, step_per_signal: bool
+) -> F64:
+    """Return the coefficients (wanted signals, length) of words that are not deflated.
+
+    Reads `size` bytes only up to the last wanted signal, and decodes only wanted ones: a signal's
+    words begin after as many zero words as there are signals before.
+    """
+    places = int(is_place.sum())
+    head = read(0, min(size, 4 * len(is_place) + 8 + MAX_VARINT * places))
+    fields = FieldReader(head, "coefficients")
+    steps, first = _read_steps(fields, is_place, step_per_signal)
+    at, ends, words = fields.at, np.zeros(0, np.intp), b""
+    last = int(np.flatnonzero(wanted)[-1])
+    while len(ends) <= last:
+        block = read(at, min(BLOCK, size - at))
+        if len(block) < 2:
+            raise TruncatedError(f"{len(ends)} of {last + 1} signals end (file is truncated)")
+        words, at = words + block, at + len(block)
+        ends = np.flatnonzero(np.frombuffer(words[: len(words) // 2 * 2], "<u2") == 0) + 1
+    starts = np.concatenate([[0], ends])
+    numbers = np.concatenate(
+        [
+            decode_words(words[2 * starts[i] : 2 * ends[i]], 1, length)
+            for i in np.flatnonzero(wanted)
+        ]
+    )
+    known = first[wanted[is_place]]
+    return Rounded(is_place[wanted], steps[wanted], known, numbers).coefficients()
+
+
 def _step_groups(is_place: Mask, step_per_signal: bool) -> list[Mask]:
     """Return the signals (S,) of each stored step: places and others, or one signal each."""
     if step_per_signal:
@@ -127,6 +161,11 @@ EMPTY_STEP = _step(np.zeros(0), LARGEST)  # step of a group without signals
 
 def _read_fields(data: bytes, is_place: Mask, step_per_signal: bool) -> tuple[F64, F64, bytes]:
     read = FieldReader(data, "coefficients")
+    return *_read_steps(read, is_place, step_per_signal), read.rest()
+
+
+def _read_steps(read: FieldReader, is_place: Mask, step_per_signal: bool) -> tuple[F64, F64]:
+    """Return the steps (S,), and the first coefficients (P,) of places."""
     steps = np.empty(len(is_place))
     for group in _step_groups(is_place, step_per_signal):
         step = read.f32()
@@ -138,4 +177,4 @@ def _read_fields(data: bytes, is_place: Mask, step_per_signal: bool) -> tuple[F6
         raise CorruptionError(
             f"coefficients: first value of a position must be within ±{WIDEST_PLACE} steps"
         )
-    return steps, np.array(first, np.float64), read.rest()
+    return steps, np.array(first, np.float64)

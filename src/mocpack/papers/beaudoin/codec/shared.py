@@ -5,13 +5,15 @@ They differ in how many coefficients of each signal they keep.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 from typing import ClassVar
 
-from mocpack.codec import Codec, Quality
+import numpy as np
+
+from mocpack.codec import Codec, Decoder, Payload, Quality, as_payload
 from mocpack.common.arrays import F64, Mask
 from mocpack.errors import CorruptionError, InvalidClipError
 from mocpack.metrics.quadratic import point_weights
@@ -27,6 +29,7 @@ from mocpack.papers.beaudoin.codec.coefficient_search import (
 from mocpack.papers.beaudoin.codec.coefficients import (
     Packing,
     decode_coefficients,
+    decode_some,
     encode_coefficients,
     round_coefficients,
 )
@@ -113,6 +116,27 @@ class WaveletCodec(Codec):
         except InvalidClipError as error:
             raise CorruptionError(f"{self.codec_id} payload: {error}") from error
 
+    def open(self, payload: Payload | bytes, header: ClipHeader) -> Decoder:
+        return WaveletDecoder(self, as_payload(payload), header)
+
+    def decode_joints(self, payload: Payload, header: ClipHeader, joints: Sequence[int]) -> Clip:
+        """Decode only the signals of `joints` and their ancestors, from words not deflated."""
+        plan, some = layout(header, self.rotation), header.joints(joints)
+        wanted = np.isin(plan.joints, header.skeleton.with_ancestors(joints))
+        coefficients = decode_some(
+            payload.read,
+            payload.size,
+            plan.is_place,
+            wanted,
+            header.frame_count,
+            step_per_signal=self.step_per_signal,
+        )
+        signals = lifting.inverse(coefficients, update=self.update)
+        try:
+            return from_signals(signals, some, layout(some, self.rotation))
+        except InvalidClipError as error:
+            raise CorruptionError(f"{self.codec_id} payload: {error}") from error
+
     def _encode_rounded(
         self, coefficients: F64, is_place: Mask, error: Callable[[F64], float]
     ) -> bytes:
@@ -138,6 +162,17 @@ class WaveletCodec(Codec):
         if not self.deflate:
             return "none"
         return "bytes" if self.split_bytes else "words"
+
+
+class WaveletDecoder(Decoder):
+    """Decodes single channels where words are not deflated."""
+
+    codec: WaveletCodec
+
+    def joints(self, joints: Sequence[int]) -> Clip:
+        if self.codec.deflate:
+            return super().joints(joints)
+        return self.codec.decode_joints(self.payload, self.header, joints)
 
 
 @dataclass(frozen=True)

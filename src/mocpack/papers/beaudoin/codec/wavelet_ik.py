@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mocpack.codec import Decoder, Payload, as_payload
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.common.arrays import F64
 from mocpack.errors import CorruptionError, InvalidClipError, MocpackError, UnsupportedClipError
@@ -99,6 +100,9 @@ class WaveletIk(SearchingCodec):
             return move_ends(coarse, limbs, places, solver=self.ik)
         except InvalidClipError as error:
             raise CorruptionError(f"wavelet-ik payload: {error}") from error
+
+    def open(self, payload: Payload | bytes, header: ClipHeader) -> Decoder:
+        return Decoder(self, as_payload(payload), header)  # correcting a foot needs its whole leg
 
     def limbs(self, skeleton: Skeleton) -> list[Limb]:
         """Return the legs whose feet are corrected."""
