@@ -3,12 +3,15 @@
 from dataclasses import fields
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import mocpack
 from mocpack.bench.papers import PAPERS
 from mocpack.codecs.registry import BUILTIN, codec_class, non_default_params
 from mocpack.errors import UsageError
+from mocpack.model.clip import measure_error
+from mocpack.model.dofs import from_channels, to_channels, to_dofs
 from mocpack.testing import walk
 from naming import naming
 
@@ -86,3 +89,56 @@ def as_written(value):
     if value is None:
         return "–"
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def test_the_papers_angles_follow_the_motion_as_arcs_do():
+    clip = walk(2.0)
+    errors = {}
+    for directions in ("arcs", "spherical"):
+        codec = mocpack.parse_codec(f"ik-predict:settings=paper,step=0.001,directions={directions}")
+        back = codec.decode(codec.encode(clip), clip.header)
+        errors[directions] = measure_error(clip, back).max
+    assert errors["spherical"] < 2 * errors["arcs"] < 0.02
+
+
+def test_words_deflate_larger_than_their_separated_bytes():
+    clip = walk(2.0)
+    for spec in ("pca:components=12", "wavelet:bits=16"):
+        split, words = (
+            len(mocpack.parse_codec(f"{spec},split_bytes={value}").encode(clip))
+            for value in ("true", "false")
+        )
+        assert split < words
+
+
+def test_a_step_per_row_rounds_weak_directions_more_finely():
+    clip = walk(2.0)
+    own, shared = (
+        mocpack.parse_codec(f"pca:components=40,step_per_row={value}")
+        for value in ("true", "false")
+    )
+    fine, coarse = (
+        measure_error(clip, c.decode(c.encode(clip), clip.header)).joint_rms for c in (own, shared)
+    )
+    assert fine < coarse
+    assert len(own.encode(clip)) > len(shared.encode(clip))
+
+
+def test_a_root_that_is_never_frozen_keeps_its_place_exactly():
+    clip = walk(2.0)
+    codec = mocpack.parse_codec("bap-sparse:settings=paper,FDF=6,sparse_root=false")
+    back = codec.decode(codec.encode(clip), clip.header)
+    frozen = mocpack.parse_codec("bap-sparse:settings=paper,FDF=6")
+    other = frozen.decode(frozen.encode(clip), clip.header)
+    assert abs(back.translations[:, 0] - clip.translations[:, 0]).max() < 1e-4
+    assert abs(other.translations[:, 0] - clip.translations[:, 0]).max() > 1e-3
+
+
+def test_the_source_files_angles_are_not_continued_on_another_branch():
+    clip = walk(0.5)
+    numbers = to_channels(clip).copy()
+    column = int(clip.skeleton.columns.is_angle.argmax())
+    numbers[:, column] = np.where(np.arange(len(numbers)) % 2, 170.0, -170.0)  # 20° apart
+    source = from_channels(numbers, clip.header)
+    assert np.ptp(to_dofs(source, unwrap=False)[:, column]) == pytest.approx(np.radians(340))
+    assert np.ptp(to_dofs(source)[:, column]) < 1.0

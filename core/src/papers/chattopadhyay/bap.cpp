@@ -65,7 +65,7 @@ double put_code(uint8_t* dst, const mocpack_BapRows& rows, size_t column, uint32
 	return double(rows.table[entry]);
 }
 
-// Returns whether the accumulated change is transmitted.
+// Returns whether the accumulated change is transmitted: figure 4, with s_k as in the text.
 bool releases(const mocpack_BapEncoder& how, size_t column, double change)
 {
 	return std::fabs(change - how.means[column]) > how.limits[column];
@@ -106,7 +106,7 @@ struct Entry
 	uint32_t at;
 };
 
-// Returns the mean of a bucket, weighted by column levels, in units of 1 / resolution.
+// Returns the mean of a bucket, weighted by column levels, in units of 1 / resolution: equation (1).
 double bucket_mean(const Entry* entries, size_t count, const int32_t* levels, size_t columns,
 				   const double* weights, bool selective)
 {

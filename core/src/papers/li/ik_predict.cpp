@@ -357,7 +357,8 @@ template <typename Code> struct Frame
 		}
 	}
 
-	// Codes a chain: its end first, then each bone except the last, which points at the end.
+	// Codes a chain, equations (22) to (24): its end first, then each bone except the last, which points at
+	// the end.
 	void chain(const int32_t* bodies, size_t count)
 	{
 		int32_t first = bodies[0], last = bodies[count - 1];

@@ -31,7 +31,8 @@ int find_span(const double* knots, int controls, int degree, double t)
 	return low;
 }
 
-// The degree + 1 basis functions that are not zero at t, by the triangular scheme; 0/0 counts as 0.
+// The degree + 1 basis functions that are not zero at t, equations (2) and (3), by the triangular scheme;
+// 0/0 counts as 0.
 void basis_at(const double* knots, int span, int degree, double t, double* values)
 {
 	double left[MAX_DEGREE + 1], right[MAX_DEGREE + 1];

@@ -7,13 +7,13 @@ from mocpack.model.rotations import rotate
 from mocpack.papers.li.codec.bodies import find_bodies, find_still
 from mocpack.papers.li.codec.chains import find_chains
 from mocpack.papers.li.codec.ik_predict import IkPredict
-from mocpack.papers.li.codec.inverse_kinematics import (
+from mocpack.testing import walk
+from reference.inverse_kinematics import (
     end_position,
     jacobian,
     predict_change,
     pseudo_inverse,
 )
-from mocpack.testing import walk
 
 THETA = np.array([[0.4, 1.1], [1.3, -2.0], [2.2, 0.3]])
 LENGTHS = np.array([0.3, 0.25, 0.2])

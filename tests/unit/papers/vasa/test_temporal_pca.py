@@ -76,3 +76,10 @@ def test_a_chunk_that_does_not_move_has_no_trajectory():
     found = quantize(np.zeros((7, 3)), s=None, Q_l=1.0, truncation=FINE, centered=False)
     assert len(found.exponents) == 0
     np.testing.assert_array_equal(found.rebuilt(7, 1.0), np.zeros((7, 3)))
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_chunk_without_channels_has_a_mean_of_zeros():
+    found = quantize(np.zeros((20, 0)), s=4, Q_l=1.0, truncation=Truncation(8.0), centered=True)
+    assert np.isfinite(found.rebuilt(20, 1.0)).all()
+    assert not found.knots.any()

@@ -45,7 +45,7 @@ def random_descent(
     seed: int,
     patience: int = PATIENCE,
 ) -> Outcome:
-    """Search by Algorithm 1 of the paper.
+    """Search by Algorithm 1 of the paper (section 5), from w to m.
 
     Parameters
     ----------

@@ -125,7 +125,10 @@ class Pca(Codec):
 
 
 def principal_directions(signals: F64, count: int) -> F64:
-    """Return at most `count` orthonormal directions (q, A) along which signals (A, T) vary most."""
+    """Return at most `count` orthonormal directions (q, A) along which signals (A, T) vary most.
+
+    The eigenvectors of largest eigenvalue of the covariance of Θ̃, section 3.2.
+    """
     centered = signals - signals.mean(1, keepdims=True)
     directions = np.linalg.svd(centered, full_matrices=False)[0].T[:count]
     # the sign of a direction is arbitrary; fixing it makes equal clips give equal bytes

@@ -51,7 +51,10 @@ class Ranking:
         return signals, length
 
     def strongest(self, counts: Counts) -> F64:
-        """Return the coefficients (S, n) with all but the strongest of each signal zero."""
+        """Return the coefficients (S, n) with all but the strongest of each signal zero.
+
+        The paper's trunc(θ_i, m_i), section 4, before the inverse transform.
+        """
         out = np.zeros_like(self.coefficients)
         for i, count in enumerate(counts):
             where = self.order[i, :count]
@@ -110,6 +113,8 @@ def rank(signals: F64, update: Update) -> Ranking:
 
 def choose_counts(ranking: Ranking, moving: Mask, weights: F64, ratio: float) -> Counts:
     """Return how many coefficients (S,) to keep of each signal: the strongest of all signals.
+
+    The paper's vector w, section 4.
 
     Parameters
     ----------

@@ -288,7 +288,10 @@ class BapSparse(BapIndex):
         return np.asarray(initial + np.cumsum(speeds, axis=0))
 
     def _thresholds(self, matrix: F64, levels: npt.NDArray[np.int32]) -> tuple[F64, F64]:
-        """Return the mean and K·level times the standard deviation of each column's changes."""
+        """Return the mean and the threshold of each column's changes.
+
+        T_k = K·L_k, equation (2), times the standard deviation.
+        """
         if self.K == 0 or len(matrix) < 2:
             return super()._thresholds(matrix, levels)
         differences = np.diff(matrix, axis=0)

@@ -200,9 +200,9 @@ def rounded_pose(pose: F64) -> F64:
 def size_model(frames: int, layout: RowLayout, *, still: int = 0) -> int:
     """Return the bytes of a payload in which no masked column changes, from its dimensions alone.
 
-    Without masks every payload has this size: the paper's equation 5 with n − 1 rows and a shorter
-    last segment, plus our head, a bit for each channel and the value of each `still` one. The
-    equation's c_l is 0, because the file names the parameters once.
+    Without masks every payload has this size: the paper's equation (5), whose terms are (3) and
+    (4), with n − 1 rows and a shorter last segment, plus our head, a bit for each channel and the
+    value of each `still` one. c_l is 0, because the file names the parameters once.
     """
     rows, channels = frames - 1, layout.columns + still
     tables = -(-rows // layout.segment_rows) * (4 << layout.bits) if layout.bits else 0
@@ -217,6 +217,7 @@ def paper_size(payload: int, frames: int, layout: RowLayout, *, still: int = 0) 
 def _lookup(
     differences: F64, layout: RowLayout, choice: RowChoice
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.uint16]]:
+    """Return the table of a segment, equation (1), and the indices of its changes."""
     if not layout.bits:
         return NO_TABLE, np.zeros((0, 0), np.uint16)
     if choice.companded:

@@ -64,6 +64,8 @@ def choose_frame(world: F64, axes: F64) -> AngleFrame:
 def to_angles(world: F64, frame: AngleFrame) -> F64:
     """Return polar angle, azimuth and twist (T, B, 3) of world rotations (T, B, 4).
 
+    φ, ϕ and ψ of equations (5) and (6).
+
     All three are continuous in time. `from_angles` inverts them up to rounding, for any motion.
     """
     angles = np.empty((*world.shape[:2], 3))
@@ -77,14 +79,17 @@ def to_angles(world: F64, frame: AngleFrame) -> F64:
 
 
 def from_angles(angles: F64, frame: AngleFrame) -> F64:
-    """Return world rotations (T, B, 4) of polar angle, azimuth and twist (T, B, 3)."""
+    """Return world rotations (T, B, 4) of polar angle, azimuth and twist (T, B, 3).
+
+    Equation (7): A · R_cross.
+    """
     half = 0.5 * angles[..., 2:]
     twist = np.concatenate([np.sin(half) * frame.axes, np.cos(half)], axis=-1)
     return rotations.multiply(_swing(directions(angles[..., :2], frame.poles), frame), twist)
 
 
 def directions(angles: F64, poles: U8) -> F64:
-    """Return unit vectors (T, B, 3) of polar angles and azimuths (T, B, 2)."""
+    """Return unit vectors (T, B, 3) of polar angles and azimuths (T, B, 2): equation (5)."""
     polar, azimuth = angles[..., 0], angles[..., 1]
     sine = np.sin(polar)
     turned = np.stack([sine * np.cos(azimuth), sine * np.sin(azimuth), np.cos(polar)], axis=-1)
@@ -106,7 +111,7 @@ def shortest_turn(start: F64, stop: F64) -> F64:
 
 
 def _swing(directions_: F64, frame: AngleFrame) -> F64:
-    """Return the rotation without twist whose bone has this direction."""
+    """Return the rotation without twist whose bone has this direction: R_cross of equation (7)."""
     reference = REFERENCES[frame.references]
     start = rotations.rotate(reference, frame.axes)
     turn = shortest_turn(np.broadcast_to(start, directions_.shape), directions_)

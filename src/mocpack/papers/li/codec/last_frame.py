@@ -47,7 +47,7 @@ class LastFrame(ColumnCodec):
         matrix = to_dofs(clip)
         steps = channel_steps(clip.skeleton, self.step, self.lever)
         moving = select_coded_dofs(matrix)
-        # with this predictor, a closed loop is the same as the change of the rounded value
+        # D_i of equation (21); a closed loop is here the same as the change of the rounded value
         changes = (
             np.rint(np.diff(matrix, axis=0) / steps).astype(np.int64)
             if self.open_loop

@@ -28,7 +28,7 @@ def inner_knots(knots: F64, degree: int) -> F64:
 
 
 def knots_from_increments(increments: F64, degree: int) -> F64:
-    """Return knots (..., K + D + 1) from span widths (..., K - D), as the paper samples them.
+    """Return knots (..., K + D + 1) from span widths (..., K - D), as step (1) samples them.
 
     Negative widths count as 0; the rest is scaled to fill [0, 1].
     """
@@ -42,13 +42,13 @@ def knots_from_increments(increments: F64, degree: int) -> F64:
 
 
 def evaluate(knots: F64, degree: int, times: F64, control_points: F64) -> F64:
-    """Return the spline's points (N, L) at `times` in [0, 1], in any order."""
+    """Return the spline's points (N, L) at `times` in [0, 1], in any order: equation (1)."""
     clipped = np.clip(np.atleast_1d(np.asarray(times, np.float64)), 0.0, 1.0)
     return np.asarray(_core.bspline_evaluate(knots, degree, clipped, control_points))
 
 
 def basis(knots: F64, degree: int, times: F64) -> F64:
-    """Return the matrix of basis functions (N, K) at `times` in [0, 1]."""
+    """Return the matrix of basis functions (N, K) at `times` in [0, 1]: equations (2) and (3)."""
     clipped = np.clip(np.asarray(times, np.float64), 0.0, 1.0)
     first, values = _core.bspline_basis(knots, degree, clipped)
     whole = np.zeros((len(clipped), len(knots) - degree - 1))
@@ -58,11 +58,14 @@ def basis(knots: F64, degree: int, times: F64) -> F64:
 
 
 def fit(knots: F64, degree: int, points: F64) -> tuple[F64, float]:
-    """Return the control points (K, L) nearest to evenly timed points (N, L), and their E_RMS."""
+    """Return the control points (K, L) nearest to evenly timed points (N, L), and their E_RMS.
+
+    Steps (2) and (3) of section 3.2: B C = X by least squares, and equation (4).
+    """
     controls, squares = _core.bspline_fit(knots, degree, even_times(len(points)), points)
     return np.asarray(controls), float(np.sqrt(squares / len(points)))
 
 
 def even_times(count: int) -> F64:
-    """Return the times of `count` frames: 0 to 1, evenly."""
+    """Return the times of `count` frames: τ_n = (n - 1) / (N - 1), beside equation (4)."""
     return np.linspace(0.0, 1.0, count) if count > 1 else np.zeros(1)

@@ -98,6 +98,8 @@ def evolve(
 ) -> F64:
     """Search the span widths by CMA-ES (Hansen 2006); the best candidate ever seen is returned.
 
+    Steps (1) to (4) of section 3.2, with E_RMS of equation (4) as the objective.
+
     The paper starts from even spans, and the search often stays near there; unless `start` says
     from which knots, we start from greedy insertion where that is better.
     """

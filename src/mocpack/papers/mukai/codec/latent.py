@@ -58,7 +58,10 @@ class Components:
 
 
 def principal_components(rows: F64) -> Components:
-    """Return the components of rows (N, M), strongest first, each with a definite sign."""
+    """Return the components of rows (N, M), strongest first, each with a definite sign.
+
+    Section 3.1: x_n = Eᵀ (y_n - ȳ).
+    """
     mean = rows.mean(axis=0)
     if not rows.shape[1]:
         return Components(mean, np.zeros((0, 0)), rows)

@@ -35,7 +35,7 @@ def noise_sensitivities(
     seeds: Sequence[int] = (0,),
     literal: bool = False,
 ) -> F64:
-    """Measure the sensitivity (C,) of `metric` to noise in each column.
+    """Measure the sensitivity (C,) of `metric` to noise in each column: ∂D/∂σ_i of equation (4).
 
     Parameters
     ----------

@@ -6,11 +6,12 @@ Graphics Forum 33 (2014). `docs/codecs/rd-pca.md` says what we changed and speci
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, get_args
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -53,6 +54,7 @@ its degrees of freedom: positions in meters, angles in radians, in the order of 
 STILL = 1e-8  # meters or radians; smaller motion is rounding
 LARGEST = 2.0**40  # steps of a weighted chunk, within the range of a wide plane
 NO_INFLUENCE = 1e-6  # weight, relative to the largest, of a column that the metric does not feel
+_MEASURED: WeakKeyDictionary[Clip, dict[Hashable, F64]] = WeakKeyDictionary()
 MORE_FRAMES = 192  # poses to evaluate for metrics whose weights vary over time
 POSE_COST = 0.2  # squared steps per column; a pose of less energy costs more bytes than it saves
 REFINEMENTS = 3  # of a fit; the first has an error of 1e-7
@@ -217,7 +219,7 @@ class RdPca(Codec):
     def _sensitivities(
         self, clip: Clip, matrix: F64, moving: npt.NDArray[np.bool_]
     ) -> tuple[F64, F64 | None]:
-        """Return how far each column moves the body, in meters per meter or radian.
+        """Return how far each column moves the body, in meters per meter or radian: λ w_i.
 
         Also returns the Gram matrix of the weighted moving columns, or None if columns are weighted
         one by one.
@@ -232,14 +234,7 @@ class RdPca(Codec):
         if self.le == "off":
             found = 1 / np.where(clip.skeleton.columns.is_angle, np.pi / 180, clip.unit)
         else:
-            literal = self.le == "literal"
-            found = noise_sensitivities(
-                clip,
-                _metric(clip, str(self.metric)),
-                matrix=matrix,
-                seeds=(self.noise_seed,),
-                literal=literal,
-            )
+            found = self._noise(clip, matrix)
             # columns without influence on this metric still move the skin
             scale = found[moving].mean() / known[moving].mean()
             found = np.hypot(found, self.skin * scale * known)
@@ -248,8 +243,24 @@ class RdPca(Codec):
         found = found * np.exp(np.mean(np.log(known[moving] / found[moving])))
         return np.where(moving, found, known), None
 
+    def _noise(self, clip: Clip, matrix: F64) -> F64:
+        """Return the sensitivities by noise, measured once per clip in all its encodings."""
+        measured = _MEASURED.setdefault(clip, {})
+        key = self.metric, self.le, self.euler, self.noise_seed
+        if key not in measured:
+            measured[key] = noise_sensitivities(
+                clip,
+                _metric(clip, str(self.metric)),
+                matrix=matrix,
+                seeds=(self.noise_seed,),
+                literal=self.le == "literal",
+            )
+        return measured[key]
+
     def _poses(self, centered: F64, gram: F64 | None) -> tuple[I64 | None, I64, F64 | None]:
         """Return the principal poses (K, N) of weighted columns (T, N), and their exponents.
+
+        The b_j of equation (6).
 
         The last result are the poses before quantization.
         """
@@ -424,7 +435,7 @@ def _principal_poses(centered: F64, gram: F64 | None) -> tuple[F64, F64]:
 
 
 def _project(centered: F64, basis: F64, gram: F64 | None) -> F64:
-    """Return the channels (T, K) by which the quantized basis comes nearest to the columns."""
+    """Return the channels (T, K) by which the basis comes nearest to the columns: equation (7)."""
     felt = basis if gram is None else basis @ gram
     square = felt @ basis.T
     ridge = 1e-9 * max(float(np.trace(square)), 1e-30)

@@ -2,9 +2,9 @@
 
 After O. Petřík and L. Váša, "Finding optimal parameter configuration for a dynamic triangle mesh
 compressor" (2010), which L. Váša and G. Brunnett use. At the best setting a byte saved by any
-parameter costs the same error. So each round tries every parameter one notch up and down and
-compares what it gives with what λ alone would give for the same bytes; what gains is taken, λ goes
-back to the goal, and when no notch gains any more the slopes are equal.
+parameter costs the same error (their equation 2). So each round tries every parameter one notch up
+and down and compares what it gives with what λ alone would give for the same bytes; what gains is
+taken, λ goes back to the goal, and when no notch gains any more the slopes are equal.
 """
 
 from __future__ import annotations

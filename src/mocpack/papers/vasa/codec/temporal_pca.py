@@ -83,7 +83,7 @@ class Trajectories:
     coefficients: I64
 
     def rebuilt(self, length: int, Q_l: float) -> F64:
-        """Return the decoded chunk (length, K)."""
+        """Return the decoded chunk (length, K): equation (8)."""
         return self.paths(length, Q_l) @ self.coefficients
 
     def paths(self, length: int, Q_l: float) -> F64:
@@ -174,7 +174,8 @@ def _quantized_mean(chunk: F64, s: int, Q_l: float) -> Trajectories:
     """Return the mean of all channels as a trajectory with coefficient 1 in each."""
     length, channels = chunk.shape
     axes, to_knots = cobra.knot_axes(length, s)
-    knots = np.linalg.solve(to_knots, axes.T @ chunk.mean(axis=1))[:, np.newaxis]
+    mean = chunk.sum(axis=1, keepdims=True) / max(channels, 1)
+    knots = np.linalg.solve(to_knots, axes.T @ mean)
     exponents = cobra.importance_exponents(np.array([np.sqrt(channels)]), knots)
     steps = cobra.steps(Q_l / np.sqrt(s), exponents)
     whole = np.round(knots / steps).astype(np.int64)
