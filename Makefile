@@ -163,9 +163,10 @@ bench: $(READY)  ## measure every speed and size in the docs
 	@for script in benchmarks/bench_*.py; do echo "==> $$script"; $(BIN)/python $$script || exit 1; done
 pages: $(READY)  ## write docs/benchmarks.md, docs/growth.md and the README's table from benchmarks/results
 	@$(BIN)/python benchmarks/headline.py page && $(BIN)/python benchmarks/growth.py page
-papers: $(READY)  ## write docs/papers.md and .csv, the papers' figures beside ours (half an hour; report/ keeps finished papers)
-	@$(BIN)/python benchmarks/papers_page.py --out report
+papers: $(READY)  ## write docs/papers.md, .csv and pictures (ten minutes; SEEDS=1 is quicker; report/ keeps finished papers)
+	@$(BIN)/python benchmarks/papers_page.py --out report --seeds $(or $(SEEDS),5)
 	@cp report/papers.md report/papers.csv docs
+	@$(BIN)/python benchmarks/papers_figures.py report docs/pictures/papers
 gltf-peers:  ## install the glTF tools that the bench compares with (58 MB in benchmarks/node)
 	@npm ci --prefix benchmarks/node --no-audit --no-fund --silent
 

@@ -23,7 +23,7 @@ def test_even_knots_give_mukais_printed_errors_on_its_chicken(real, control_poin
 def test_the_horse_of_mukai_has_its_row(real, monkeypatch):
     found = {mukai.HORSE: real(mukai.HORSE)}
     monkeypatch.setattr(mukai, "CASES", [c for c in mukai.CASES if c.clip in found][:1])
-    even, free = mukai.table_1(found)[0]
+    even, free = mukai.table_1(found, 1)[0]
     assert even.what.startswith("horse (paper: squirrel), 10 control points")
     assert 0 < float(free.ours) <= float(even.literal)
 

@@ -4,7 +4,8 @@ A paper's module ``tables.reproduce`` has
 
 - ``CLIPS``, the names of the clips that it measures, and ``REQUIRED``, those it cannot do without;
 - ``PAGE_NOTES``, how we read the paper, for the top of its page;
-- ``reproduce(clips: Mapping[str, Path]) -> Results``, from the files of the clips that are present.
+- ``reproduce(clips: Mapping[str, Path], seeds: int) -> Results``, from the files of the clips that
+  are present; everything random is measured with seeds 0 to `seeds` - 1.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from importlib import import_module
 from types import ModuleType
 
 from mocpack.errors import UsageError
+
+SEEDS = 5  # of everything random
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from rich.console import Console
@@ -17,6 +17,7 @@ from mocpack.errors import MocpackError
 from mocpack.model.clip import Clip
 from mocpack.workers import LostJob, WorkerGroup
 
+S = TypeVar("S")
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -62,7 +63,7 @@ def interpolate_log(at: float, points: Sequence[tuple[float, float]]) -> float |
 
 
 def map_parallel(
-    function: Callable[[Any, T], R], shared: Any, tasks: Sequence[T], title: str
+    function: Callable[[S, T], R], shared: S, tasks: Sequence[T], title: str
 ) -> list[R]:
     """Return ``function(shared, task)`` of each task, on all cores, under a progress bar.
 

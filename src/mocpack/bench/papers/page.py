@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import time
+import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from mocpack.bench.datasets import describe_missing, find_clips_of, require_clip
-from mocpack.bench.papers import Paper
+from mocpack.bench.papers import SEEDS, Paper
 from mocpack.bench.papers.measuring import report_progress
 from mocpack.bench.papers.rows import TIMING_HEAD, claims_table, timing_rows
 from mocpack.bench.papers.verdicts import KINDS, Line, count_kinds, read_lines, write_results
@@ -21,13 +20,13 @@ from mocpack.io.atomic import write_atomically
 FINISHED, SUMMARY = "finished.json", "summary.md"
 
 
-def reproduce(paper: Paper, data: Path | None, folder: Path) -> str:
+def reproduce(paper: Paper, data: Path | None, folder: Path, seeds: int = SEEDS) -> str:
     """Reproduce a paper into `folder` from the clips in `data`, and return its summary.
 
     `data` None means the usual places (`datasets`). A missing clip is reported and skipped, unless
     the paper requires it.
     """
-    module, started = paper.module(), time.monotonic()
+    module, started = paper.module(), _processor_minutes()
     for name in module.REQUIRED:
         require_clip(name, data)
     clips = find_clips_of(module.CLIPS, data)
@@ -35,10 +34,10 @@ def reproduce(paper: Paper, data: Path | None, folder: Path) -> str:
     for name in missing:
         report_progress(f"skipping a missing clip: {describe_missing(name)}")
     folder.mkdir(parents=True, exist_ok=True)
-    write_results(module.reproduce(clips), folder)
-    facts: dict[str, Any] = {"date": datetime.now(UTC).strftime("%Y-%m-%d")}
+    write_results(module.reproduce(clips, seeds), folder)
+    facts: dict[str, object] = {"date": datetime.now(UTC).strftime("%Y-%m-%d")}
     facts |= {"commit": commit_of_code(), "machine": describe_machine()["machine"]}
-    facts |= {"minutes": round((time.monotonic() - started) / 60, 1)}
+    facts |= {"minutes": round(_processor_minutes() - started, 1), "seeds": seeds}
     facts |= {"clips": len(clips), "missing": missing}
     (folder / FINISHED).write_text(json.dumps(facts) + "\n", encoding="utf-8")
     counts = [count_verdicts(read_lines(folder))]
@@ -68,5 +67,11 @@ def describe_run(folder: Path) -> str:
     missing = f" (missing: {', '.join(facts['missing'])})" if facts["missing"] else ""
     return (
         f"{facts['date']}, commit {facts['commit'] or 'unknown'}, {facts['clips']} of {total} clips"
-        f"{missing}, {facts['minutes']:g} minutes."
+        f"{missing}, {facts['seeds']} seeds, {facts['minutes']:g} processor minutes."
     )
+
+
+def _processor_minutes() -> float:
+    """Return the processor time of this process and of its finished workers."""
+    times = os.times()
+    return (times.user + times.system + times.children_user + times.children_system) / 60

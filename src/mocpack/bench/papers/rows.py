@@ -16,8 +16,11 @@ R = TypeVar("R", Line, Timing)
 
 MAX_LISTED = 10  # figures of a cell that are listed; more are given as a range
 LISTED_TOGETHER = 5  # figures between two spaces
-MAX_STATEMENTS = 3  # statements of a row that are listed; of more, those that hold are counted
-LESS_FAVORABLE = ("worse", "not comparable", "not measured", "reproduced", "better")
+MAX_STATEMENTS = 4  # statements of a row that are listed; of more, those that hold are counted
+LESS_FAVORABLE = (
+    *("worse", "fails", "differs", "not comparable", "not measured"),
+    *("reproduced", "holds", "better"),
+)
 
 
 TIMING_HEAD = ["what", "printed:", "ours:"]
@@ -58,8 +61,8 @@ def _claim_row(lines: Sequence[Line]) -> list[str]:
     said = row_verdict(lines)
     printed = _cell([line.printed for line in lines])
     if all(_number(line.printed) is None for line in lines) and len(lines) > MAX_STATEMENTS:
-        holding = sum(line.verdict == "reproduced" for line in lines)
-        literal, ours = NONE, f"holds in {holding} of {len(lines)}"
+        holding = sum("holds" in (line.verdict, line.literal[:5]) for line in lines)
+        literal, ours = f"holds in {holding} of {len(lines)}", NONE
     else:
         literal = _cell([line.literal for line in lines])
         ours = _cell([line.ours for line in lines])
@@ -80,9 +83,11 @@ def _verdict(said: str, lines: Sequence[Line]) -> str:
 
 
 def _reason(lines: Sequence[Line]) -> str:
-    """Return the commonest reason, with the range of the ratios of our to the printed figures."""
+    """Return the reasons and their lines, with the range of our to the printed figures."""
     reasons = Counter(line.reason for line in lines if line.reason)
-    reason = reasons.most_common(1)[0][0] if reasons else ""
+    reason = "; ".join(
+        f"{why} ({count})" if len(reasons) > 1 else why for why, count in reasons.most_common()
+    )
     ratios = [r for line in lines if (r := _ratio(line)) is not None]
     if not ratios or not reason:
         return reason
@@ -112,6 +117,8 @@ def _cell(texts: Sequence[str]) -> str:
 
 
 def _number(text: str) -> float | None:
+    """Return a number, or the mean in front of its range."""
+    text = text.partition("[")[0]
     if not re.fullmatch(r"-?\d+(\.\d+)?(e[-+]?\d+)?", text):
         return None
     value = float(text)

@@ -1,4 +1,4 @@
-"""Compare printed figures with ours: reproduced, better, worse, not comparable, not measured.
+"""Compare printed figures with ours, and check printed statements.
 
 A paper's ``tables.reproduce`` returns one `Line` per printed figure and one `Timing` per printed
 time (`Results`). `write_results` keeps them in the paper's folder, ``lines.csv`` and
@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from mocpack.common.texts import escape_cell
 
@@ -27,10 +27,19 @@ TOLERANCES = {
 }
 """Largest relative difference from the printed figure that still counts as reproduced."""
 
-KINDS = ("reproduced", "better", "worse", "not comparable", "not measured")
+KINDS = (
+    "reproduced",
+    "better",
+    "worse",
+    "differs",
+    "holds",
+    "fails",
+    "not comparable",
+    "not measured",
+)
 LINES, TIMINGS = "lines.csv", "timings.csv"
 NONE = "–"  # in place of a figure that does not exist
-UNKNOWN = "cause unknown"
+UNKNOWN = "unexplained"
 FORMULA = "formula"
 
 
@@ -48,11 +57,11 @@ class Line:
         Which figure of the claim: "09_01 at 1.4 cm".
     printed, literal, ours : str
         The paper's figure; ours by the method as the paper prints it; ours by our best version of
-        it. `NONE` where there is none.
+        it. `NONE` where there is none. A mean over seeds has its range: ``177[129–227]``.
     verdict : str
         One of `KINDS`. It judges `literal`, or `ours` where there is no literal version.
     reason : str
-        Why the figures differ, or why there is no verdict. Empty for *reproduced*.
+        Why the figures differ, or why there is no verdict. Empty for *reproduced* and *holds*.
     """
 
     where: str
@@ -67,7 +76,7 @@ class Line:
     def __post_init__(self) -> None:
         if self.verdict not in KINDS:
             raise ValueError(f"verdict must be one of {', '.join(KINDS)}, got {self.verdict!r}")
-        if self.verdict != "reproduced" and not self.reason:
+        if self.verdict not in ("reproduced", "holds") and not self.reason:
             raise ValueError(f"{self.where}, {self.what}: verdict {self.verdict!r} needs a reason")
 
     @property
@@ -96,7 +105,7 @@ class Results:
 
     lines: Sequence[Line]
     timings: Sequence[Timing] = ()
-    tables: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    tables: Mapping[str, Sequence[Mapping[str, object]]] = field(default_factory=dict)
 
 
 def compare(
@@ -105,7 +114,7 @@ def compare(
     what: str,
     printed: float | str,
     *,
-    literal: float | None = None,
+    literal: float | Sequence[float] | None = None,
     ours: float | None = None,
     kind: str,
     less_is_better: bool | None = True,
@@ -119,12 +128,15 @@ def compare(
     ----------
     printed : float or str
         As the paper prints it. The last digit of a text says how exactly.
-    literal, ours : float or None
-        By the method as printed, and by our version of it.
+    literal : float, sequence of float or None
+        By the method as printed. Several are results of a random method, one per seed: their mean
+        is judged, and a printed number within their range is reproduced.
+    ours : float or None
+        By our version of the method.
     kind : str
         A key of `TOLERANCES`.
     less_is_better : bool or None
-        None where neither direction is better: then any difference is *worse*.
+        None where neither direction is better: such numbers *differ*.
     form : str
         Format of `literal` and `ours`.
     why : str
@@ -135,13 +147,31 @@ def compare(
     >>> compare("Table 1", "size, KB", "jog", "10.9", ours=12.345, kind="size").verdict
     'worse'
     """
-    judged = ours if literal is None else literal
+    runs = [*literal] if isinstance(literal, Sequence) else []
+    mean = sum(runs) / len(runs) if runs else literal
+    assert not isinstance(mean, Sequence)
+    judged = ours if mean is None else mean
     kind_of = verdict(judged, printed, kind=kind, less_is_better=less_is_better)
+    if runs and min(runs) <= float(printed) <= max(runs):
+        kind_of = "reproduced"
     if kind_of != "not measured" and not comparable:
         kind_of = "not comparable"
     reason = "" if kind_of == "reproduced" else why
-    texts = [NONE if value is None else format(value, form) for value in (literal, ours)]
+    texts = [NONE if value is None else format(value, form) for value in (mean, ours)]
+    texts[0] += write_range(runs, form)
     return Line(where, claim, what, str(printed), texts[0], texts[1], kind_of, reason)
+
+
+def write_range(runs: Sequence[float], form: str) -> str:
+    """Return the range of several results in brackets; nothing if all are written alike.
+
+    >>> write_range([129.0, 227.0], ".0f"), write_range([1.0], ".2f")
+    ('[129–227]', '')
+    """
+    if not runs:
+        return ""
+    low, high = format(min(runs), form), format(max(runs), form)
+    return "" if low == high else f"[{low}–{high}]"
 
 
 def judge_claim(
@@ -153,11 +183,16 @@ def judge_claim(
     holds: bool,
     *,
     why: str = UNKNOWN,
+    comparable: bool = True,
 ) -> Line:
-    """Return the line of a statement: reproduced if it holds here, else worse."""
-    if holds:
-        return Line(where, claim, what, printed, NONE, found, "reproduced")
-    return Line(where, claim, what, printed, NONE, found, "worse", why)
+    """Return the line of a statement, which holds or fails; `why` it does not, or has no verdict.
+
+    It is about the method as printed.
+    """
+    said = "holds" if holds else "fails"
+    if not comparable:
+        return Line(where, claim, what, printed, f"{said}: {found}", NONE, "not comparable", why)
+    return Line(where, claim, what, printed, found, NONE, said, "" if holds else why)
 
 
 def note_formula(
@@ -188,7 +223,9 @@ def verdict(
         TOLERANCES[kind] * abs(paper), _half_digit(printed)
     ):
         return "reproduced"
-    return "better" if less_is_better is not None and (ours < paper) == less_is_better else "worse"
+    if less_is_better is None:
+        return "differs"
+    return "better" if (ours < paper) == less_is_better else "worse"
 
 
 def write_results(results: Results, out: Path) -> None:

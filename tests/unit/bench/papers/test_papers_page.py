@@ -29,8 +29,8 @@ def stand_in(number, calls):
     """Return a module that reproduces a paper at once."""
     module = ModuleType(f"mocpack.papers.stand_in_{number}.tables.reproduce")
 
-    def reproduce(clips):
-        calls.append((number, [*clips]))
+    def reproduce(clips, seeds):
+        calls.append((number, [*clips], seeds))
         if number == "901":
             raise UsageError("no result of 901")
         return Results(LINES, TIMINGS, {"curves": [{"bytes": 9, "mm": 0.5}]})
@@ -72,7 +72,7 @@ def papers(tmp_path, monkeypatch):
 @pytest.fixture
 def page(script, papers, tmp_path):
     both, _, data = papers
-    made = script.reproduce_all(both, data, tmp_path, on_progress=lambda _: None)
+    made = script.reproduce_all(both, data, tmp_path, on_progress=lambda _: None, seeds=2)
     return script.write_page(made, tmp_path)
 
 
@@ -81,7 +81,7 @@ def test_a_finished_paper_is_not_made_again_and_one_that_failed_is(script, paper
     said = []
     for _ in range(2):
         script.reproduce_all(both, data, tmp_path, on_progress=said.append)
-    assert calls == [(number, ["cmu/walk"]) for number in ("900", "901", "901")]
+    assert calls == [(number, ["cmu/walk"], 5) for number in ("900", "901", "901")]
     assert any(names(line, "Nobody 1900 1 2") for line in said)
 
 
@@ -97,11 +97,12 @@ def test_the_page_is_made_from_kept_results_without_measuring(script, papers, pa
 
 def test_the_page_has_a_row_per_claim_notes_timings_and_counts(page):
     text = page.read_text()
-    assert "| Nobody 1900 | 3 | 1 | 0 | 2 | 0 | 0 |" in text
-    assert "| Nobody 1900 | 0 | 0 | 0 | 0 | 0 | 0 |" in text  # the one that was not made
+    assert "| Nobody 1900 | 3 | 1 | 0 | 1 | 0 | 0 | 1 | 0 | 0 |" in text
+    assert "| Nobody 1900 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 |" in text  # the one not made
+    assert "2 seeds" in text
     assert "no result of 901" in text
     assert "| Table 1: size, KB | 24 | 24 | – | reproduced |  |" in text
-    assert "| Section 5: n_d | grows | – | falls | worse | fewer tables |" in text
+    assert "| Section 5: n_d | grows | falls | – | fails | fewer tables |" in text
     assert "| Stand_In_900 | Table 2: decode, ms | 30 | 2 |" in text
 
 
@@ -112,18 +113,18 @@ def test_the_page_names_the_clips_that_were_missing(page):
 def test_every_printed_number_is_a_row_of_the_csv(page):
     text = page.with_suffix(".csv").read_text(encoding="utf-8")
     rows = [*csv.DictReader(text.splitlines())]
-    assert [row["verdict"] for row in rows] == ["reproduced", "worse", "worse"]
+    assert [row["verdict"] for row in rows] == ["reproduced", "worse", "fails"]
     assert {row["paper"] for row in rows} == {"stand_in_900"}
 
 
 def test_a_papers_folder_has_its_summary_tables_and_facts(page):
     folder = page.parent / "900"
     text = (folder / "summary.md").read_text()
-    assert "| 1 | 0 | 2 | 0 | 0 |" in text
+    assert "| 1 | 0 | 1 | 0 | 0 | 1 | 0 | 0 |" in text
     assert "| Table 2: decode, ms | 30 | 2 |" in text
     assert (folder / "curves.csv").read_text() == "bytes,mm\n9,0.5\n"
     facts = json.loads((folder / "finished.json").read_text())
-    assert set(facts) == {"date", "commit", "machine", "minutes", "clips", "missing"}
+    assert set(facts) == {"date", "commit", "machine", "minutes", "seeds", "clips", "missing"}
 
 
 def test_a_single_paper_returns_the_summary_that_it_writes(papers, tmp_path):

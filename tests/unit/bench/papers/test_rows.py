@@ -43,15 +43,41 @@ def test_up_to_ten_numbers_are_listed_by_fives():
 
 
 def test_statements_are_counted():
-    lines = [judge_claim("Figure 7", "falls", str(n), "falls", f"r {n}", n > 0) for n in range(4)]
+    lines = [judge_claim("Figure 7", "falls", str(n), "falls", f"r {n}", n > 0) for n in range(5)]
     (row,) = claims_table(lines).splitlines()[2:]
-    assert "| falls | – | holds in 3 of 4 | reproduced (3; 1 worse) |" in row
+    assert "| falls | holds in 4 of 5 | – | holds (4; 1 fails) |" in row
+
+
+def test_statements_on_other_clips_are_counted_too():
+    lines = [
+        judge_claim("Figure 7", "falls", str(n), "falls", f"r {n}", n > 0, comparable=n > 3)
+        for n in range(5)
+    ]
+    (row,) = claims_table(lines).splitlines()[2:]
+    assert "| falls | holds in 4 of 5 | – | not comparable (4; 1 holds) |" in row
+
+
+def test_a_row_lists_every_reason_with_its_lines():
+    other = compare("Table 1", "size, KB", "c", "10", literal=5.0, kind="size", why="fewer frames")
+    lines = [*sizes(20, 20), other]
+    (row,) = claims_table(lines).splitlines()[2:]
+    assert "| ×0.5–2; channels (2); fewer frames (1) |" in row
+
+
+def test_means_with_ranges_are_listed_and_count_for_the_ratio():
+    lines = [
+        compare("Table 2", "steps", n, "10", literal=[20.0, 30.0], kind="count", why="random")
+        for n in "ab"
+    ]
+    (row,) = claims_table(lines).splitlines()[2:]
+    assert "| 25[20–30]/25[20–30] |" in row or "| 25[20–30] |" in row
+    assert "×2.5; random" in row
 
 
 def test_a_few_statements_are_listed():
     lines = [judge_claim("Section 5", "jog", p, p, f"{p}!", False) for p in ("it grows", "no")]
     (row,) = claims_table(lines).splitlines()[2:]
-    assert "| it grows; no | – | it grows!; no! | worse |" in row
+    assert "| it grows; no | it grows!; no! | – | fails |" in row
 
 
 def test_timings_have_no_verdict(tmp_path):

@@ -53,10 +53,25 @@ def test_better_and_worse_both_have_a_reason(ours):
         Line("Table 1", "size", "x", "1", "2", NONE, "better")
 
 
-def test_more_may_be_better_and_a_count_has_no_better_direction():
+def test_more_may_be_better_and_a_count_without_a_better_direction_differs():
     assert verdict(2.0, "1.0", kind="share", less_is_better=False) == "better"
     for ours in (0.5, 2.0):
-        assert verdict(ours, "1.0", kind="share", less_is_better=None) == "worse"
+        assert verdict(ours, "1.0", kind="share", less_is_better=None) == "differs"
+
+
+def test_a_random_result_is_its_mean_with_its_range():
+    found = line([12.0, 13.0, 20.0])
+    assert (found.literal, found.verdict) == ("15[12–20]", "worse")
+    assert line([10.0, 10.0]).literal == "10"
+
+
+def test_a_printed_number_within_the_range_of_seeds_is_reproduced():
+    assert line([8.0, 25.0]).verdict == "reproduced"
+    assert line([10.5, 25.0]).verdict == "worse"
+
+
+def test_a_difference_without_a_reason_is_called_unexplained():
+    assert line(20.0).reason == "unexplained"
 
 
 def test_the_literal_figure_is_judged_and_ours_where_there_is_none():
@@ -76,9 +91,14 @@ def test_a_formula_is_no_measurement_and_shows_the_real_number():
     assert (found.literal, found.ours, found.verdict) == ("10.81", "12.54", "not measured")
 
 
-def test_a_claim_is_reproduced_or_worse():
-    for holds, said in ((True, "reproduced"), (False, "worse")):
-        assert judge_claim("Figure 7", "it falls", "x", "falls", "?", holds).verdict == said
+def test_a_statement_holds_or_fails_and_is_neither_on_another_clip():
+    for holds, said in ((True, "holds"), (False, "fails")):
+        found = judge_claim("Figure 7", "it falls", "x", "falls", "?", holds)
+        assert (found.verdict, found.literal) == (said, "?")
+        other = judge_claim(
+            "Figure 7", "it falls", "x", "falls", "?", holds, why="another clip", comparable=False
+        )
+        assert (other.verdict, other.literal) == ("not comparable", f"{said}: ?")
 
 
 def test_a_verdict_of_another_kind_is_refused():

@@ -67,14 +67,18 @@ def test_a_clip_of_table_1_that_is_missing_has_its_lines_and_says_so():
 
 def test_another_clip_than_the_papers_is_neither_better_nor_worse():
     own, other = mukai.CASES[0], mukai.CASES[2]
-    lines = mukai.case_lines(own, 24.1, 5.0, 4.0)
+    lines = mukai.case_lines(own, 24.1, [5.0, 6.0], 4.0)
     assert [line.verdict for line in lines] == ["reproduced", "better"]
-    assert {line.verdict for line in mukai.case_lines(other, 19.5, 1.0, 1.0)} == {"not comparable"}
+    assert {line.verdict for line in mukai.case_lines(other, 19.5, [1.0], 1.0)} == {
+        "not comparable"
+    }
 
 
 def test_claims_of_a_search_hold_within_ten_percent():
-    lines = mukai.function_lines("(a) step", even=10.0, after=1.3, final=1.0, swarm=1.05)
-    assert [line.verdict for line in lines] == ["reproduced", "worse", "reproduced"]
+    found = mukai.Searches(10.0, after=[1.3, 1.3], final=[1.0, 1.0], swarm=[1.0, 1.1])
+    lines = mukai.function_lines("(a) step", found)
+    assert [line.verdict for line in lines] == ["holds", "fails", "holds"]
+    assert lines[2].literal == "1.00, 1.05[1.00–1.10] times the least"
 
 
 def test_the_swarm_finds_the_knot_of_a_kink():

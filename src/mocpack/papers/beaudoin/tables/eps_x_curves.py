@@ -29,7 +29,19 @@ def point(
     name: str, clip: Clip, technique: str, codec: Codec, knob: float, metric: str = "eps_x_cm"
 ) -> Point:
     """Encode and decode a clip once."""
-    payload = codec.encode(clip)
+    return point_of(name, clip, technique, codec, knob, codec.encode(clip), metric)
+
+
+def point_of(
+    name: str,
+    clip: Clip,
+    technique: str,
+    codec: Codec,
+    knob: float,
+    payload: bytes,
+    metric: str = "eps_x_cm",
+) -> Point:
+    """Return size and error of a payload."""
     decoded = codec.decode(payload, clip.header)
     eps_x = measure(metric, clip, decoded)
     assert eps_x is not None

@@ -15,11 +15,11 @@ from mocpack.papers.chattopadhyay.tables.coding import Coded, code
 from mocpack.papers.chattopadhyay.tables.motions import Source
 from mocpack.rate import raw_size
 
-LITERAL = BapIndex(variant="literal")
-# the only reading that fits the sizes of Table 2
-THINNED = BapSparse(variant="literal", sparse_fixed=True)
+LITERAL = BapIndex.from_params({"settings": "paper"})
+THINNED = BapSparse.from_params({"settings": "paper"})
 READINGS = {r: BapSparse(variant="literal", FDF=1, reading=r) for r in ("text", "figure4")}
 ETAS = (0.0, 1.0, 2.0, float("inf"))
+# DEF is equation (9), T·DEF equation (10); the search keeps within f·4mn, equation (8)
 RULES: dict[str, Callable[[grid_search.Outcome], float]] = {
     "least DEF": lambda outcome: outcome[1],
     "least T·DEF": lambda outcome: outcome[0] * outcome[1],
@@ -42,8 +42,9 @@ class Made:
         DEF of indexing with each of `ETAS`.
     best : (int, int)
         FDF and n_d of the least DEF in MPEG-4's size.
-    tuned, thinned, partly, closed, tuned_companded : Coded
-        Of Table 2, at `best`.
+    tuned, thinned, partly, rooted, closed, tuned_companded : Coded
+        Of Table 2, at `best`; `partly` sparses only indexed columns, `rooted` all but the root's
+        position.
     """
 
     source: Source
@@ -60,6 +61,7 @@ class Made:
     tuned: Coded
     thinned: Coded
     partly: Coded
+    rooted: Coded
     closed: Coded
     tuned_companded: Coded
 
@@ -147,6 +149,7 @@ def make(source: Source) -> Made:
         tuned=code(replace(LITERAL, FDF=fixed, n_d=length), clip),
         thinned=code(replace(THINNED, FDF=fixed, n_d=length), clip),
         partly=code(replace(THINNED, sparse_fixed=False, FDF=fixed, n_d=length), clip),
+        rooted=code(replace(THINNED, sparse_root=False, FDF=fixed, n_d=length), clip),
         closed=code(BapIndex(variant="closed_loop", FDF=fixed, n_d=length), clip),
         tuned_companded=code(BapIndex(FDF=fixed, n_d=length), clip),
     )

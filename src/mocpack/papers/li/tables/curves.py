@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from mocpack.bench.papers.measuring import map_parallel
 from mocpack.common.arrays import F64
 from mocpack.metrics.pair import SkeletonPair
 from mocpack.metrics.position import distances
-from mocpack.model.clip import Clip
+from mocpack.model.clip import Clip, ClipHeader
 from mocpack.model.skeleton import rotation_order
 from mocpack.papers.li.codec.bodies import find_bodies, find_still
 from mocpack.papers.li.codec.direction_twist import choose_frame, to_angles
@@ -32,54 +32,67 @@ from mocpack.papers.li.codec.last_frame import LastFrame
 class CountingCodec(Protocol):
     """A codec that exposes the integers that it codes."""
 
-    def encode(self, clip: Any) -> bytes: ...
-    def decode(self, payload: bytes, header: Any) -> Any: ...
+    def encode(self, clip: Clip) -> bytes: ...
+    def decode(self, payload: bytes, header: ClipHeader) -> Clip: ...
     def symbols(self, clip: Clip) -> npt.NDArray[np.int64]: ...
     def angle_columns(self, clip: Clip) -> npt.NDArray[np.bool_]: ...
 
 
-AS_PRINTED = IkPredict(memory=0.0, rounding=0.5, compensate=False, extrapolate=False)
-POINTS = 80  # settings per curve; 14 gave wrong rankings
+AS_PRINTED = IkPredict.from_params({"settings": "paper"})
+FKBC = FkWavelet.from_params({"settings": "paper"})
+DWT = Dwt97.from_params({"settings": "paper"})
+POINTS = 80  # settings per curve of the paper's methods; 14 gave wrong rankings
+READING_POINTS = 40  # of the curves of other readings
 POSITION_SCALES = (1.0, 4.0, 16.0, 64.0)  # ratios of the angle step to the position step
 
 
-def ikbp_codecs() -> list[IkPredict]:
+def ikbp_codecs(k: float = AS_PRINTED.k, points: int = POINTS) -> list[IkPredict]:
     """Return the paper's method at each step of directions and each finer step of chain ends."""
-    steps = np.geomspace(1e-5, 0.3, POINTS // len(POSITION_SCALES))
+    steps = np.geomspace(1e-5, 0.3, points // len(POSITION_SCALES))
     return [
-        replace(AS_PRINTED, step=float(q) / finer, joint_scale=finer)
+        replace(AS_PRINTED, k=k, step=float(q) / finer, joint_scale=finer)
         for finer in POSITION_SCALES
         for q in steps
         if q / finer >= 1e-6
     ]
 
 
-def spblf_codecs() -> list[LastFrame]:
+def spblf_codecs(*, open_loop: bool = False, points: int = POINTS) -> list[LastFrame]:
     """Return last-frame prediction at each step of angles and each finer step of the root."""
-    steps = np.geomspace(1e-5, 1.0, POINTS // len(POSITION_SCALES))
+    steps = np.geomspace(1e-5, 1.0, points // len(POSITION_SCALES))
     return [
-        LastFrame(step=float(q), lever=LastFrame.lever / finer)
+        LastFrame(step=float(q), lever=LastFrame.lever / finer, open_loop=open_loop)
         for finer in POSITION_SCALES
         for q in steps
     ]
 
 
-def _swept(make: Callable[[float], CountingCodec], low: float, high: float) -> list[CountingCodec]:
-    return [make(float(q)) for q in np.geomspace(low, high, POINTS)]
+def _swept(
+    make: Callable[[float], CountingCodec], low: float, high: float, points: int = POINTS
+) -> list[CountingCodec]:
+    return [make(float(q)) for q in np.geomspace(low, high, points)]
 
 
 METHODS: dict[str, Sequence[CountingCodec]] = {
-    "IKBP, ours": _swept(lambda q: IkPredict(step=q), 1e-5, 0.3),
-    "IKBP as printed": ikbp_codecs(),
+    "IKBP": ikbp_codecs(),
     "SPBLF": spblf_codecs(),
-    "FKBC": _swept(lambda q: FkWavelet(step=q, first_layer=1.0), 1e-6, 2.0),
-    "FKBC, no compensation": _swept(
-        lambda q: FkWavelet(step=q, first_layer=1.0, compensate=False), 1e-6, 2.0
-    ),
+    "FKBC": _swept(lambda q: replace(FKBC, step=q), 1e-6, 2.0),
     "IBKF": _swept(lambda q: Keyframe(error=q), 1e-5, 1.0),
-    "DWT": _swept(lambda q: Dwt97(step=q), 1e-5, 5.0),
+    "DWT": _swept(lambda q: replace(DWT, step=q), 1e-5, 5.0),
+    "FKBC, no compensation": _swept(
+        lambda q: replace(FKBC, step=q, compensate=False), 1e-6, 2.0, READING_POINTS
+    ),
+    "IKBP, ours": _swept(lambda q: IkPredict(step=q), 1e-5, 0.3, READING_POINTS),
+    "IKBP, k = 0": ikbp_codecs(0.0, READING_POINTS),
+    "IKBP, k = 1": ikbp_codecs(1.0, READING_POINTS),
+    "FKBC, 2 levels": _swept(lambda q: replace(FKBC, step=q, levels=2), 1e-6, 2.0, READING_POINTS),
+    "FKBC, all levels": _swept(
+        lambda q: replace(FKBC, step=q, levels=0), 1e-6, 2.0, READING_POINTS
+    ),
+    "DWT, all levels": _swept(lambda q: Dwt97(step=q), 1e-5, 5.0, READING_POINTS),
+    "SPBLF, open loop": spblf_codecs(open_loop=True, points=READING_POINTS),
 }
-"""By method, its codecs from fine to coarse."""
+"""By method, its codecs from fine to coarse: the paper's five, then ours and other readings."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +174,10 @@ def to_rows(curves: Curves) -> list[dict[str, str]]:
 
 
 def measure(clip: Clip, codec: CountingCodec) -> Point:
-    """Measure one codec on one clip, by its real payload and by the entropy of its integers."""
+    """Measure one codec on one clip, by its real payload and by the entropy of its integers.
+
+    Errors are those of equations (25) and (27); their means are (26) and (28).
+    """
     payload = codec.encode(clip)
     symbols = codec.symbols(clip)
     back = codec.decode(payload, clip.header)

@@ -27,7 +27,7 @@ from mocpack.papers.li.tables.curves import (
     sweep_all,
     to_rows,
 )
-from mocpack.papers.li.tables.lines import Extras, paper_lines, paper_timings
+from mocpack.papers.li.tables.lines import Extras, paper_lines, paper_timings, reading_rows
 
 CLIPS = tuple(motion.clip for motion in MOTIONS)
 REQUIRED: tuple[str, ...] = ()
@@ -40,9 +40,10 @@ VARIANTS = {
     "compensate = false": IkPredict(compensate=False),
     "extrapolate = false": IkPredict(extrapolate=False),
     "chains = none, joint_scale = 1": IkPredict(chains="none", joint_scale=1.0),
+    "directions = spherical": IkPredict(directions="spherical"),
     "as printed, k = 0": replace(AS_PRINTED, k=0.0),
-    "as printed, k = 1": AS_PRINTED,
-    "as printed, k = 2": replace(AS_PRINTED, k=2.0),
+    "as printed, k = 1": replace(AS_PRINTED, k=1.0),
+    "as printed, k = 2": AS_PRINTED,
     "twist = false": IkPredict(twist=False),
 }
 CUT_AT = (0.15, 0.3, 0.5)  # of a file
@@ -51,13 +52,13 @@ PAGE_NOTES = (
     "fourth) and a Bandai Namco kick replace clips that are not public.",
     "H is the entropy of the three angles, in bits per frame and turning joint. It ignores chain "
     "ends and root, so we sweep their step. Curves have 80 points, compared at H 0.7 to 4.1.",
-    "As printed: `ik-predict:memory=0,rounding=0.5,compensate=false,extrapolate=false`. The paper "
-    "names no unit; we print means over the left arm.",
+    "As printed: φ and ϕ, k = 2; three levels, which are not printed. The README has k = 0 and 1, "
+    "two and all levels. We print means over the left arm, in cm.",
 )
 
 
-def reproduce(found: Mapping[str, Path]) -> Results:
-    """Measure everything that the paper prints on the clips that are present."""
+def reproduce(found: Mapping[str, Path], seeds: int) -> Results:
+    """Measure everything that the paper prints on the clips that are present; nothing is random."""
     clips = {
         m.name: load_frames(found[m.clip], m.start, m.stride) for m in MOTIONS if m.clip in found
     }
@@ -77,7 +78,11 @@ def reproduce(found: Mapping[str, Path]) -> Results:
     return Results(
         paper_lines(curves, clips, Extras(bits_by_k, cut)),
         paper_timings(times),
-        {"curves": to_rows(curves), "variants": variant_rows(variants)},
+        {
+            "curves": to_rows(curves),
+            "variants": variant_rows(variants),
+            "readings": reading_rows(curves),
+        },
     )
 
 

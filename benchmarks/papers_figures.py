@@ -1,0 +1,351 @@
+"""Draw the papers' figures with our curves, and with the printed points where the text has them.
+
+    python benchmarks/papers_figures.py report docs/pictures/papers
+
+Reads what `make papers` keeps in the papers' folders, and writes one picture per figure.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+import numpy as np
+
+from mocpack.bench.papers.measuring import interpolate_log
+from mocpack.bench.papers.verdicts import read_lines
+
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")
+WIDTH, HEIGHT = 330, 250  # of a panel
+LEFT, RIGHT, TOP, BOTTOM = 52, 10, 26, 38  # around its axes
+LEGEND = 15, 210  # height of a line of the legend, width of a name
+Row = Mapping[str, str]
+XY = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line through points, or printed points alone."""
+
+    name: str
+    points: Sequence[XY]
+    is_printed: bool = False
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A chart with two axes.
+
+    Attributes
+    ----------
+    log : str
+        Which axes are logarithmic: "", "x", "y" or "xy".
+    """
+
+    title: str
+    x: str
+    y: str
+    curves: Sequence[Curve]
+    log: str = "xy"
+    marks: Sequence[float] = field(default_factory=tuple)
+    """Places on the x axis, such as knots."""
+
+
+def main(words: Sequence[str]) -> int:
+    """Draw every figure whose paper is finished."""
+    report, out = Path(words[0]), Path(words[1])
+    out.mkdir(parents=True, exist_ok=True)
+    for name, (key, draw) in FIGURES.items():
+        if (report / key / "finished.json").exists():
+            path = out / f"{name}.svg"
+            path.write_text(picture(draw(report / key)), encoding="utf-8")
+            print(f"wrote {path}")
+    return 0
+
+
+def picture(panels: Sequence[Panel]) -> str:
+    """Return panels side by side, two in a row, as SVG; curves of a name share a color."""
+    names = list(dict.fromkeys(c.name for panel in panels for c in panel.curves))
+    colors = {name: COLORS[n % len(COLORS)] for n, name in enumerate(names)}
+    columns = min(2, len(panels))
+    rows = -(-len(panels) // columns)
+    per_row = max(1, columns * WIDTH // LEGEND[1])
+    legend = LEGEND[0] * -(-len(names) // per_row)
+    width, height = columns * WIDTH, rows * HEIGHT + legend + 6
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+        f'width="{width}" height="{height}" font-family="sans-serif" font-size="11">',
+        f'<rect width="{width}" height="{height}" fill="white"/>',
+    ]
+    for n, panel in enumerate(panels):
+        at = n % columns * WIDTH, n // columns * HEIGHT
+        parts += [f'<g transform="translate({at[0]},{at[1]})">', *_panel(panel, colors), "</g>"]
+    printed = {c.name for panel in panels for c in panel.curves if c.is_printed}
+    for n, name in enumerate(names):
+        x, y = n % per_row * LEGEND[1] + 12, rows * HEIGHT + n // per_row * LEGEND[0] + 10
+        parts.append(_dot(x + 8, y, colors[name]) if name in printed else _stroke(
+            [(x, y), (x + 16, y)], colors[name]
+        ))  # fmt: skip
+        parts.append(f'<text x="{x + 22}" y="{y + 4}">{escape(name)}</text>')
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def _panel(panel: Panel, colors: Mapping[str, str]) -> Iterable[str]:
+    points = [p for curve in panel.curves for p in curve.points]
+    xs, ys = ([p[k] for p in points] for k in (0, 1))
+    to_x = _scale(xs, LEFT, WIDTH - RIGHT, log="x" in panel.log)
+    to_y = _scale(ys, HEIGHT - BOTTOM, TOP, log="y" in panel.log)
+    center = f'x="{(LEFT + WIDTH) / 2}"'
+    bold = 'text-anchor="middle" font-weight="bold"'
+    yield f'<text {center} y="15" {bold}>{escape(panel.title)}</text>'
+    bottom = HEIGHT - BOTTOM
+    for tick in _ticks(xs, log="x" in panel.log):
+        x = to_x(tick)
+        yield _stroke([(x, TOP), (x, bottom)], "#dddddd", 0.6)
+        yield f'<text x="{x:.1f}" y="{bottom + 14}" text-anchor="middle">{tick:g}</text>'
+    for tick in _ticks(ys, log="y" in panel.log):
+        y = to_y(tick)
+        yield _stroke([(LEFT, y), (WIDTH - RIGHT, y)], "#dddddd", 0.6)
+        yield f'<text x="{LEFT - 4}" y="{y + 4:.1f}" text-anchor="end">{tick:g}</text>'
+    for mark in panel.marks:
+        yield _stroke([(to_x(mark), bottom - 8), (to_x(mark), bottom)], "#000000", 1.2)
+    yield _stroke([(LEFT, TOP), (LEFT, bottom), (WIDTH - RIGHT, bottom)], "#000000", 1)
+    yield f'<text {center} y="{HEIGHT - 8}" text-anchor="middle">{escape(panel.x)}</text>'
+    upright = f'transform="translate(12,{(TOP + bottom) / 2}) rotate(-90)"'
+    yield f'<text {upright} text-anchor="middle">{escape(panel.y)}</text>'
+    for curve in panel.curves:
+        places = [(to_x(x), to_y(y)) for x, y in curve.points]
+        if curve.is_printed:
+            yield from (_dot(x, y, colors[curve.name]) for x, y in places)
+        else:
+            yield _stroke(places, colors[curve.name])
+
+
+def _stroke(points: Sequence[XY], color: str, width: float = 1.5) -> str:
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    return f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="{width}"/>'
+
+
+def _dot(x: float, y: float, color: str) -> str:
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{color}"/>'
+
+
+def _scale(
+    values: Sequence[float], first: float, last: float, *, log: bool
+) -> Callable[[float], float]:
+    """Return the map from values to places between `first` and `last`."""
+    form = math.log10 if log else float
+    low, high = form(min(values)), form(max(values))
+    margin = 0.04 * (high - low) or 1.0
+    low, high = low - margin, high + margin
+    return lambda value: first + (form(value) - low) / (high - low) * (last - first)
+
+
+def _ticks(values: Sequence[float], *, log: bool) -> list[float]:
+    low, high = min(values), max(values)
+    if log:
+        powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        factors = (1, 2, 5) if high < 300 * low else (1,)
+        found = [f * 10.0**p for p in powers for f in factors]
+    else:
+        step = 10.0 ** math.floor(math.log10((high - low) / 3 or 1))
+        step *= next(f for f in (1, 2, 5, 10) if (high - low) / (f * step) <= 6)
+        found = [step * n for n in range(math.ceil(low / step), math.floor(high / step) + 1)]
+    return [round(tick, 12) for tick in found if low <= tick <= high]
+
+
+def _rows(path: Path, **wanted: str) -> list[Row]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return [r for r in csv.DictReader(file) if all(r[k] == v for k, v in wanted.items())]
+
+
+def _points(rows: Iterable[Row], x: str, y: str, *, scale: XY = (1.0, 1.0)) -> list[XY]:
+    return sorted((scale[0] * float(row[x]), scale[1] * float(row[y])) for row in rows)
+
+
+def _front(points: Sequence[XY]) -> list[XY]:
+    """Return the points that no other beats in both coordinates."""
+    best: list[XY] = []
+    for x, y in sorted(points):
+        if not best or y < best[-1][1]:
+            best.append((x, y))
+    return best
+
+
+def beaudoin_table_1(folder: Path) -> list[Panel]:
+    """Sizes over eps_x of both clips, with the points of Table 1."""
+    titles = {"pca": "PCA", "wavelet": "wavelet", "wavelet-opt": "optimized"}
+    panels = []
+    for clip, name in (("09_01", "running"), ("49_02", "jumping")):
+        curves = []
+        for technique, title in titles.items():
+            own = _rows(folder / "literal.csv", clip=clip, technique=technique, seed="0")
+            points = [p for p in _points(own, "eps_x", "size", scale=(1, 1 / 1024)) if p[0] > 0.02]
+            curves.append(Curve(title, [p for p in points if p[0] < 3]))
+        for title in titles.values():
+            printed = [
+                (float(line.what.split(" at ")[1].split()[0]), float(line.printed))
+                for line in read_lines(folder)
+                if line.where == "Table 1" and line.claim == f"{title}, KB" and clip in line.what
+            ]
+            curves.append(Curve(f"{title}, printed", printed, is_printed=True))
+        panels.append(Panel(f"{name} ({clip})", "eps_x, cm", "KB", curves))
+    return panels
+
+
+def beaudoin_figure_2(folder: Path) -> list[Panel]:
+    """The mean of eps_x over the clips at equal ratios."""
+    rows = _rows(folder / "curves.csv")
+    clips = sorted({row["clip"] for row in rows})
+    curves = []
+    for technique, title in (("pca", "PCA"), ("wavelet", "wavelet"), ("wavelet-opt", "optimized")):
+        points = []
+        for ratio in np.geomspace(3, 60, 30):
+            errors = [
+                interpolate_log(
+                    float(ratio),
+                    _points([r for r in rows if (r["clip"], r["technique"]) == (clip, technique)],
+                            "ratio", "eps_x"),
+                )
+                for clip in clips
+            ]  # fmt: skip
+            known = [error for error in errors if error is not None]
+            if len(known) == len(clips):
+                points.append((float(ratio), float(np.mean(known))))
+        if points:
+            curves.append(Curve(title, points))
+    return [Panel("figure 2: 15 clips", "compression ratio", "eps_x, cm", curves)]
+
+
+def chattopadhyay_jog(folder: Path) -> list[Panel]:
+    """Figure 5 as cuts, and figure 6."""
+    rows = _rows(folder / "surfaces.csv", motion="jog")
+    by_rows = [
+        Curve(f"n_d = {n}", _points([r for r in rows if r["n_d"] == n], "FDF", "DEF"))
+        for n in ("30", "60", "90", "120")
+    ]
+    by_size = [Curve("least DEF", _front(_points(rows, "bytes", "DEF", scale=(1 / 1024, 1))))]
+    by_size.append(Curve("printed: zero at 32 KB", [(32.0, 0.0)], is_printed=True))
+    return [
+        Panel("figure 5: jog", "FDF", "DEF", by_rows, log=""),
+        Panel("figure 6: jog", "T, KB", "DEF", by_size, log=""),
+    ]
+
+
+def chattopadhyay_motions(folder: Path) -> list[Panel]:
+    """Figure 7 as means over n_d."""
+    rows = _rows(folder / "surfaces.csv")
+    panels = []
+    for motion in dict.fromkeys(row["motion"] for row in rows):
+        own = [row for row in rows if row["motion"] == motion]
+        fixed = sorted({int(row["FDF"]) for row in own})
+        means = [np.mean([float(r["DEF"]) for r in own if r["FDF"] == str(f)]) for f in fixed]
+        curve = Curve("mean over n_d", [(f, float(m)) for f, m in zip(fixed, means, strict=True)])
+        panels.append(Panel(motion, "FDF", "DEF", [curve], log=""))
+    return panels
+
+
+def mukai_figure_2(folder: Path) -> list[Panel]:
+    """The test functions with even and free knots; ticks are the free ones."""
+    rows, knots = _rows(folder / "functions.csv"), _rows(folder / "knots.csv", knots="free")
+    panels = []
+    for name in dict.fromkeys(row["function"] for row in rows):
+        own = [row for row in rows if row["function"] == name]
+        curves = [Curve("function", _points([r for r in own if r["knots"] == "even"], "x", "y"))]
+        for kind in ("even", "free"):
+            some = [row for row in own if row["knots"] == kind]
+            curves.append(Curve(f"{kind} knots", _points(some, "x", "fit")))
+        marks = [float(row["knot"]) for row in knots if row["function"] == name]
+        panels.append(Panel(name, "x", "y", curves, log="", marks=marks))
+    return panels
+
+
+def vasa_figures_4_and_5(folder: Path) -> list[Panel]:
+    """Errors over sizes with parts left out, and the points of Table 1."""
+    panels = []
+    for number, clip in ((4, "17_10"), (5, "85_12")):
+        for metric in ("ME", "SkTED"):
+            rows = _rows(folder / "ablation.csv", clip=clip)
+            curves = [
+                Curve(part, _points([r for r in rows if r["part"] == part], "bytes", metric,
+                                    scale=(1e-3, 1)))
+                for part in dict.fromkeys(row["part"] for row in rows)
+            ]  # fmt: skip
+            claim = "ME at the printed size, cm" if metric == "ME" else "SkTED at the printed size"
+            printed = [
+                (float(line.what.split(" at ")[1].split()[0]), float(line.printed))
+                for line in read_lines(folder)
+                if line.claim == claim and line.what.startswith(clip)
+            ]
+            curves.append(Curve("printed", sorted({*printed}), is_printed=True))
+            unit = "ME, cm" if metric == "ME" else "SkTED"
+            panels.append(Panel(f"figure {number}: {clip}", "kB", unit, curves))
+    return panels
+
+
+def vasa_figures_2_and_3(folder: Path) -> list[Panel]:
+    """SkTED over the temporal part of STED."""
+    rows = _rows(folder / "sted.csv")
+    return [
+        Panel(
+            f"{motion} ({clip})",
+            "STED, temporal",
+            "SkTED",
+            [Curve("distortions", _points(
+                [r for r in rows if r["clip"] == clip], "sted_temporal", "skted"), is_printed=True
+            )],
+        )
+        for clip, motion in dict.fromkeys((row["clip"], row["motion"]) for row in rows)
+    ]  # fmt: skip
+
+
+def li_figure(value: str, unit: str) -> Callable[[Path], list[Panel]]:
+    """Return the drawing of figure 7 or 8: errors over H, with the means of Table 1 or 2."""
+    methods = ("IKBP", "IKBP, k = 0", "SPBLF", "FKBC", "IBKF", "DWT")
+
+    def draw(folder: Path) -> list[Panel]:
+        rows = _rows(folder / "curves.csv")
+        panels = []
+        for motion in dict.fromkeys(row["motion"] for row in rows):
+            curves = []
+            for method in methods:
+                own = [r for r in rows if (r["motion"], r["method"]) == (motion, method)]
+                front = _front(_points(own, "h_angles", value))
+                inside = [p for p in front if 0.4 <= p[0] <= 5 and p[1] < 100]
+                if inside:
+                    curves.append(Curve(method, inside))
+            if motion == "walk":
+                table = "Table 1," if unit == "cm" else "Table 2,"
+                printed = [
+                    (float(line.what.rsplit(" ", 1)[1]), float(line.printed))
+                    for line in read_lines(folder)
+                    if line.what.startswith(f"{table} IKBP")
+                ]
+                curves.append(Curve("IKBP, printed", printed, is_printed=True))
+            title = f"{motion}: {'position' if unit == 'cm' else 'angle'}"
+            panels.append(Panel(title, "H, bits per frame and joint", unit, curves, log="y"))
+        return panels
+
+    return draw
+
+
+FIGURES: dict[str, tuple[str, Callable[[Path], list[Panel]]]] = {
+    "beaudoin": ("000", beaudoin_table_1),
+    "beaudoin-figure-2": ("000", beaudoin_figure_2),
+    "chattopadhyay": ("001", chattopadhyay_jog),
+    "chattopadhyay-figure-7": ("001", chattopadhyay_motions),
+    "mukai": ("002", mukai_figure_2),
+    "vasa": ("003", vasa_figures_4_and_5),
+    "vasa-figures-2-3": ("003", vasa_figures_2_and_3),
+    "li": ("004", li_figure("e_position_cm", "cm")),
+    "li-figure-8": ("004", li_figure("e_angle_deg", "degrees")),
+}
+"""By file, the paper's folder and the drawing."""
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
