@@ -1,4 +1,4 @@
-"""Validate and serialize JSON objects for files.
+"""JSON: the type of its values, how to read them, and how to write objects to files.
 
 `docs/format.md` (JSON objects) defines the limits; the core's reader checks them when reading.
 """
@@ -6,17 +6,53 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias, TypeGuard, TypeVar
 
-from mocpack.errors import InvalidClipError
+from mocpack.errors import CorruptionError, InvalidClipError, MocpackError
+
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+JsonObject: TypeAlias = dict[str, Json]
+Member = TypeVar("Member", bool, int, float, str)
 
 MAX_METADATA = 1 << 24  # bytes, as text
 END_NUMBER = 10**308  # numbers are smaller in magnitude, so that float64 holds them
 MAX_NESTING = 100  # of objects and arrays, including the outermost
 
 
-def pack_object(values: Mapping[str, Any], what: str, max_size: int) -> bytes:
+def parse_json(text: str | bytes) -> Json:
+    """Parse JSON of another program: `ValueError` if it is none, `RecursionError` if too deep."""
+    value: Json = json.loads(text)
+    return value
+
+
+def is_object(value: object) -> TypeGuard[JsonObject]:
+    """Return whether parsed JSON is an object."""
+    return isinstance(value, dict)
+
+
+def is_list(value: object) -> TypeGuard[list[Json]]:
+    """Return whether parsed JSON is a list."""
+    return isinstance(value, list)
+
+
+def get_member(
+    fields: Mapping[str, Json],
+    name: str,
+    kind: type[Member],
+    where: str,
+    error: type[MocpackError] = CorruptionError,
+) -> Member:
+    """Return a member of an object; an error if it is no `kind`. A float may be an integer."""
+    value = fields.get(name)
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise error(f"{where}: {name} must be {kind.__name__}, got {value!r:.40}")
+    return value
+
+
+def pack_object(values: Mapping[str, Json], what: str, max_size: int) -> bytes:
     """Return an object as UTF-8 JSON; a value that JSON cannot store is an `InvalidClipError`.
 
     Parameters
@@ -34,7 +70,7 @@ def pack_object(values: Mapping[str, Any], what: str, max_size: int) -> bytes:
     return text
 
 
-def _check_value(value: Any, where: str, level: int) -> None:
+def _check_value(value: object, where: str, level: int) -> None:
     if isinstance(value, str):
         _check_string(value, where)
     elif isinstance(value, dict | list | tuple):

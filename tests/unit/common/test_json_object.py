@@ -8,9 +8,9 @@ import pytest
 
 import mocpack
 from mocpack.coding.fields import deflate
-from mocpack.common.json_object import MAX_NESTING, pack_object
+from mocpack.common.json_object import MAX_NESTING, get_member, pack_object, parse_json
 from mocpack.container.chunks import pack_chunk
-from mocpack.errors import CorruptionError, InvalidClipError
+from mocpack.errors import CorruptionError, InvalidClipError, UsageError
 from mocpack.testing import walk
 from mocpack.testing.motions import vertex_wave
 
@@ -87,3 +87,15 @@ def test_an_object_that_is_damaged_names_its_chunk():
     assert damaged != data
     with pytest.raises(CorruptionError, match="meta"):
         mocpack.decode(damaged)
+
+
+def test_a_member_of_another_type_is_an_error_that_names_it():
+    with pytest.raises(CorruptionError, match="settings: fps"):
+        get_member({"fps": True}, "fps", int, "settings")
+    with pytest.raises(UsageError, match="settings: name"):
+        get_member({}, "name", str, "settings", UsageError)
+
+
+def test_a_float_member_may_be_an_integer():
+    value = get_member({"fps": parse_json("30")}, "fps", float, "settings")
+    assert (value, type(value)) == (30.0, float)
