@@ -17,6 +17,7 @@ from mocpack.common.units import format_size, parse_size
 from mocpack.corpora import catalog, parts
 from mocpack.corpora.packing import RejectedFile
 from mocpack.corpora.reading import open_corpus
+from mocpack.corpora.writing import WriterOptions
 from mocpack.io.atomic import write_atomically
 
 
@@ -41,7 +42,7 @@ class ArchiveOptions:
         typer.Option(help="Split the archive into files of about this size, like 256MB."),
     ] = None
 
-    def parse(self) -> dict[str, Any]:
+    def parse(self) -> WriterOptions:
         """Read the labels; return the keyword arguments of `pack`, `append` and `join`."""
         return {
             "meta": None if self.meta is None else catalog.read_meta(self.meta),

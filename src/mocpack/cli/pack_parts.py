@@ -5,9 +5,8 @@ from __future__ import annotations
 import shlex
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from mocpack.cli import files
 from mocpack.cli.progress import make_progress_bar
@@ -16,6 +15,7 @@ from mocpack.corpora import catalog, pack_record, parts, storage
 from mocpack.corpora.engines import Engine
 from mocpack.corpora.packing import RejectedFile
 from mocpack.corpora.planning import PackPlan, Part
+from mocpack.corpora.writing import WriterOptions
 from mocpack.errors import LosslessWarning, UsageError
 from mocpack.io.atomic import remove_temporaries
 
@@ -56,7 +56,7 @@ def may_write(output: str, *, force: bool) -> bool:
 def read_rejected(
     chosen_parts: Sequence[Part],
     output: str,
-    ending: Mapping[str, Any] | None = None,
+    ending: WriterOptions | None = None,
     *,
     may_write: bool,
 ) -> list[RejectedFile] | None:
@@ -97,7 +97,7 @@ def pack_parts(chosen_parts: Sequence[Part], folder: str, engine: Engine) -> Non
 def make_archive(
     plan: PackPlan,
     output: str,
-    ending: Mapping[str, Any],
+    ending: WriterOptions,
     *,
     may_write: bool,
     engine: Engine | None = None,

@@ -12,12 +12,17 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import fields
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, TypeGuard, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.common.arrays import AnyArray
 from mocpack.errors import InvalidClipError, MocpackError, UsageError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Item = TypeVar("Item")
 
 MAX_FLOAT = sys.float_info.max
 MAX_INTEGER = sys.maxsize
@@ -29,7 +34,7 @@ TYPE_NAMES = {
     "None": "null",
 }
 # The annotations that accept a value, by the first of these types that it is an instance of.
-ACCEPTED_TYPES: tuple[tuple[Any, set[str]], ...] = (
+ACCEPTED_TYPES: tuple[tuple[type | tuple[type, ...], set[str]], ...] = (
     ((bool, np.bool_), {"bool"}),
     (Integral, {"int", "float"}),
     (Real, {"float"}),
@@ -41,7 +46,7 @@ ACCEPTED_TYPES: tuple[tuple[Any, set[str]], ...] = (
 
 def check_number(
     name: str,
-    value: Any,
+    value: object,
     low: float = -MAX_FLOAT,
     high: float = MAX_FLOAT,
     *,
@@ -59,7 +64,7 @@ def check_number(
     raise error(f"{name} must be a number{limits}, got {value!r:.80}")
 
 
-def is_finite(value: Any) -> bool:
+def is_finite(value: object) -> bool:
     """Return whether a value is a finite real number that a float can represent."""
     try:
         return _is_real(value) and math.isfinite(value)
@@ -69,14 +74,14 @@ def is_finite(value: Any) -> bool:
 
 def check_integer(
     name: str,
-    value: Any,
+    value: object,
     low: int = -MAX_INTEGER,
     high: int = MAX_INTEGER,
     *,
     error: type[MocpackError] = UsageError,
 ) -> int:
     """Return an integer from `low` to `high`; booleans are errors."""
-    if isinstance(value, Integral) and _is_real(value) and low <= int(value) <= high:
+    if isinstance(value, Integral) and not isinstance(value, bool) and low <= int(value) <= high:
         return int(value)
     limits = _format_limits(low, high, MAX_INTEGER)
     raise error(f"{name} must be an integer{limits}, got {value!r:.80}")
@@ -84,7 +89,7 @@ def check_integer(
 
 def check_integers(
     name: str,
-    values: Any,
+    values: Iterable[object],
     low: int = -MAX_INTEGER,
     high: int = MAX_INTEGER,
     *,
@@ -95,7 +100,7 @@ def check_integers(
     return [check_integer(f"each of {name}", n, low, high, error=error) for n in given]
 
 
-def _is_real(value: Any) -> bool:
+def _is_real(value: object) -> TypeGuard[Real]:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
@@ -107,11 +112,11 @@ def _format_limits(low: float, high: float, most: float) -> str:
 
 
 def check_array(
-    name: str, values: Any, *, error: type[MocpackError] = InvalidClipError
-) -> npt.NDArray[Any]:
+    name: str, values: object, *, error: type[MocpackError] = InvalidClipError
+) -> AnyArray:
     """Return an array of real numbers or booleans, of any shape."""
     try:
-        array: npt.NDArray[Any] = np.asanyarray(values)
+        array: AnyArray = np.asanyarray(values)
     except (TypeError, ValueError, OverflowError) as fault:
         raise error(f"{name} must be an array of numbers: {fault}") from fault
     # an empty list is accepted too
@@ -120,7 +125,7 @@ def check_array(
     return array
 
 
-def check_path(name: str, value: Any) -> None:
+def check_path(name: str, value: object) -> None:
     """Raise `UsageError` if a value is neither a string nor a path object."""
     if not isinstance(value, str | os.PathLike):
         raise UsageError(f"{name} must be a path, got {value!r:.80}")
@@ -132,7 +137,7 @@ def is_url(name: str) -> bool:
     return bool(found) and len(scheme) > 1
 
 
-def check_local_path(name: str, value: Any) -> None:
+def check_local_path(name: str, value: object) -> None:
     """Raise `UsageError` if a value is no path, or a URL, which only archives can have."""
     check_path(name, value)
     if is_url(str(value)):
@@ -143,8 +148,8 @@ def check_local_path(name: str, value: Any) -> None:
 
 
 def check_sequence(
-    name: str, values: Any, *, error: type[MocpackError] = InvalidClipError
-) -> list[Any]:
+    name: str, values: Iterable[Item], *, error: type[MocpackError] = InvalidClipError
+) -> list[Item]:
     """Return the items of an iterable as a list; a string or bytes is an error."""
     try:
         if not isinstance(values, str | bytes):
@@ -154,7 +159,7 @@ def check_sequence(
     raise error(f"{name} must be a sequence, got {values!r:.80}")
 
 
-def check_fields(owner: str, record: Any) -> None:
+def check_fields(owner: str, record: DataclassInstance) -> None:
     """Check those fields of a dataclass whose annotations are simple types (``float | None``).
 
     NaN and integers too large for a float are errors.
@@ -168,8 +173,7 @@ def check_fields(owner: str, record: Any) -> None:
             if isinstance(value, kind):
                 fits = bool(fitting & set(words))
                 break
-        size: Any = abs(value) if isinstance(value, Real) else 0
-        if not fits or not (size <= MAX_FLOAT or size == math.inf):
+        if not fits or (_is_real(value) and not is_finite(value) and abs(value) != math.inf):
             expected = " or ".join(TYPE_NAMES[word] for word in words)
             raise UsageError(f"{owner}: {one.name} must be {expected}, got {value!r:.80}")
 

@@ -6,7 +6,10 @@ import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 
 @contextmanager
@@ -34,7 +37,7 @@ class NamedWriter(io.BufferedWriter):
         super().__init__(io.FileIO(descriptor, "wb", closefd=closefd))
         self._path = path
 
-    def write(self, data: Any) -> int:
+    def write(self, data: ReadableBuffer) -> int:
         with add_path_to_errors(self._path):
             return super().write(data)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,12 +14,13 @@ from mocpack.common.arguments import check_array
 from mocpack.common.arrays import F64
 
 Scalar = TypeVar("Scalar", bound=np.generic)
+Value = TypeVar("Value")
 
 
 class FrozenPickle:
     """A frozen dataclass that stays frozen when it is pickled."""
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         given = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
         plain = {k: dict(v) if isinstance(v, MappingProxyType) else v for k, v in given.items()}
         return restore_fields, (type(self), plain)
@@ -36,7 +38,7 @@ class FrozenValue(FrozenPickle):
     __hash__ = None  # type: ignore[assignment]
 
 
-def restore_fields(cls: type, given: dict[str, Any]) -> Any:
+def restore_fields(cls: type[Value], given: Mapping[str, object]) -> Value:
     """Rebuild a pickled value from its fields, without validating them again."""
     for part in given.values():
         if isinstance(part, np.ndarray):
@@ -45,9 +47,9 @@ def restore_fields(cls: type, given: dict[str, Any]) -> Any:
     return build_unchecked(cls, values)
 
 
-def build_unchecked(cls: type, fields: dict[str, Any]) -> Any:
+def build_unchecked(cls: type[Value], fields: Mapping[str, object]) -> Value:
     """Return a value with fields that are already validated and read-only."""
-    value: Any = object.__new__(cls)
+    value = object.__new__(cls)
     vars(value).update(fields)
     return value
 
@@ -70,7 +72,7 @@ def read_only(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
     return array
 
 
-def _are_equal(a: Any, b: Any) -> bool:
-    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        return a is b or (a is not None and b is not None and np.array_equal(a, b))
-    return bool(dict(a) == dict(b) if isinstance(a, MappingProxyType) else a == b)
+def _are_equal(a: object, b: object) -> bool:
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return a is b or np.array_equal(a, b)
+    return not isinstance(a, np.ndarray) and not isinstance(b, np.ndarray) and bool(a == b)

@@ -48,7 +48,7 @@ def get_member(
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise error(f"{where}: {name} must be {kind.__name__}, got {value!r:.40}")
+        raise error(f"{where}: {name} must be a {kind.__name__}, got {value!r:.80}")
     return value
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from types import ModuleType
 
 from mocpack.errors import MissingExtraError
 
 
-def require(module: str, *, extra: str, purpose: str) -> Any:
+def require(module: str, *, extra: str, purpose: str) -> ModuleType:
     """Import and return `module`; raise an error that names its extra if it is not installed.
 
     Parameters
@@ -49,7 +49,7 @@ def has_part(module: str) -> bool:
     return find_spec(".".join(module.split(".")[:2])) is not None
 
 
-def load_part(module: str, *, purpose: str) -> Any:
+def load_part(module: str, *, purpose: str) -> ModuleType:
     """Import and return a module of mocpack that an installation may lack, such as a paper's.
 
     Raises

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from mocpack.errors import InvalidClipError
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")  # of cells that spreadsheets evaluate
@@ -32,7 +30,7 @@ def shorten_text(text: str, max_bytes: int) -> str:
     return text.encode("utf-8", "replace")[:max_bytes].decode(errors="ignore")
 
 
-def escape_cell(value: Any) -> Any:
+def escape_cell(value: object) -> object:
     """Return the cell of a CSV table; a string cannot be a formula in a spreadsheet.
 
     >>> escape_cell("=1+1"), escape_cell("walk"), escape_cell(-1.5)

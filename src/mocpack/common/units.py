@@ -9,7 +9,6 @@ import math
 import re
 from collections.abc import Callable
 from numbers import Integral
-from typing import Any
 
 from mocpack.common.arguments import check_number
 from mocpack.errors import UsageError, name_errors
@@ -87,7 +86,7 @@ def m(value: float) -> Length:
     return Length(check_number("value", value) * LENGTHS["m"])
 
 
-def parse_length_argument(name: str, value: Any) -> float:
+def parse_length_argument(name: str, value: object) -> float:
     """Return an argument in meters, given as text with a unit or as a `Length`.
 
     A bare number is an error: someone who writes 1 for a millimeter would get a meter.
@@ -105,7 +104,7 @@ def parse_length_argument(name: str, value: Any) -> float:
         return parse_length(value)
 
 
-def parse_angle_argument(name: str, value: Any) -> float:
+def parse_angle_argument(name: str, value: object) -> float:
     """Return an argument in radians, given as text with a unit or as an `Angle`.
 
     A bare number is an error: someone who writes 1 for a degree would get a radian.
@@ -123,7 +122,7 @@ def parse_angle_argument(name: str, value: Any) -> float:
         return parse_angle(value)
 
 
-def parse_length_or_angle(name: str, value: Any) -> Length | Angle:
+def parse_length_or_angle(name: str, value: object) -> Length | Angle:
     """Return an argument in meters or radians, as its unit says.
 
     >>> parse_length_or_angle("bound", "1mm"), parse_length_or_angle("bound", "2rad")

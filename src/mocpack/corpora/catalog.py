@@ -8,10 +8,12 @@ import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mocpack.common.json_object import Json, JsonObject
 from mocpack.common.optional_packages import require
 from mocpack.common.units import to_millimeters
 from mocpack.container import DEFAULT_LIMIT, Index, base_id, to_stored_clip
@@ -19,6 +21,9 @@ from mocpack.corpora.parquet import read_parquet
 from mocpack.errors import CorruptionError, UsageError, name_errors
 from mocpack.model.clip import ClipHeader
 from mocpack.motion import Motion
+
+if TYPE_CHECKING:
+    from pyarrow import ChunkedArray, Table
 
 PURPOSE = "the catalog of an archive"
 CLIP_COLUMN = "clip"
@@ -67,7 +72,7 @@ MATCH_CPU_S, MATCH_WALL_S = 10, 120
 
 INDEX_COLUMNS = ("frames", "fps", "bytes")  # in the archive's index, so the Parquet has no copy
 
-Row = dict[str, Any]
+Row = JsonObject
 
 
 def describe_clip(name: str, data: bytes) -> Row:
@@ -94,11 +99,11 @@ def describe_clip(name: str, data: bytes) -> Row:
         }
 
 
-def import_arrow() -> Any:
+def import_arrow() -> ModuleType:
     return require("pyarrow", extra="corpus", purpose=PURPOSE)
 
 
-def make_table(rows: Sequence[Row]) -> Any:
+def make_table(rows: Sequence[Row]) -> Table:
     """Return rows as an Arrow table."""
     pa = import_arrow()
     noted = [name for name in NOTE_COLUMNS if any(name in row for row in rows)]
@@ -107,7 +112,9 @@ def make_table(rows: Sequence[Row]) -> Any:
     return pa.Table.from_pylist([{n: row.get(n) for n in types} for row in rows], pa.schema(fields))
 
 
-def check_labels(names: Iterable[str], meta: Any, pattern: str | None, old: Any = None) -> None:
+def check_labels(
+    names: Iterable[str], meta: Table | None, pattern: str | None, old: Table | None = None
+) -> None:
     """Raise `UsageError` if labels do not fit the catalog of these clips, or an old one.
 
     Call it before packing: it builds such a catalog, so that nothing can fail after packing.
@@ -119,7 +126,7 @@ def check_labels(names: Iterable[str], meta: Any, pattern: str | None, old: Any 
         raise UsageError(f"a catalog cannot hold the columns of --meta: {error}") from error
 
 
-def add_labels(own: Any, meta: Any, pattern: str | None) -> Any:
+def add_labels(own: Table, meta: Table | None, pattern: str | None) -> Table:
     """Return a catalog with the columns that `meta` and the groups of `pattern` add."""
     if pattern is not None:
         names = own.column(CLIP_COLUMN).to_pylist()
@@ -127,7 +134,7 @@ def add_labels(own: Any, meta: Any, pattern: str | None) -> Any:
     return own if meta is None else join_columns(own, meta, "--meta")
 
 
-def join_columns(own: Any, meta: Any, option: str) -> Any:
+def join_columns(own: Table, meta: Table, option: str) -> Table:
     """Return a catalog with the columns of a user's table; null for clips that it does not list."""
     pa = import_arrow()
     if CLIP_COLUMN not in meta.column_names:
@@ -160,7 +167,7 @@ def join_columns(own: Any, meta: Any, option: str) -> Any:
     return own
 
 
-def concat_tables(tables: Sequence[Any]) -> Any:
+def concat_tables(tables: Sequence[Table]) -> Table:
     """Return the rows of several catalogs; missing columns become null."""
     pa = import_arrow()
     try:
@@ -169,7 +176,7 @@ def concat_tables(tables: Sequence[Any]) -> Any:
         raise UsageError(f"catalogs have incompatible columns: {error}") from error
 
 
-def names_to_columns(names: Sequence[str], pattern: str) -> Any:
+def names_to_columns(names: Sequence[str], pattern: str) -> Table:
     """Return a table of the named groups that `pattern` matches in each name."""
     try:
         groups = [*re.compile(pattern).groupindex]
@@ -199,11 +206,11 @@ def _match_names(names: Sequence[str], pattern: str) -> list[dict[str, str | Non
             f"--name-pattern {pattern!r} does not match {len(names)} clip names within "
             f"{MATCH_CPU_S} s; nested repeats such as (a+)+ take exponential time"
         ) from error
-    found: list[dict[str, str | None]] = json.loads(done.stdout)
-    return found
+    groups: list[dict[str, str | None]] = json.loads(done.stdout)
+    return groups
 
 
-def read_meta(path: str | Path) -> Any:
+def read_meta(path: str | Path) -> Table:
     """Read a user's table: Parquet, CSV or JSON lines, by its suffix."""
     path, suffix = str(path), Path(path).suffix.lower()
     pa = import_arrow()
@@ -222,11 +229,11 @@ def read_meta(path: str | Path) -> Any:
     raise UsageError(f"{path}: a table must be .parquet, .csv or .jsonl")
 
 
-def import_parquet() -> Any:
+def import_parquet() -> ModuleType:
     return require("pyarrow.parquet", extra="corpus", purpose=PURPOSE)
 
 
-def table_to_bytes(table: Any) -> bytes:
+def table_to_bytes(table: Table) -> bytes:
     """Return a table as Parquet bytes; they are the same for the same rows and pyarrow release."""
     out = import_arrow().BufferOutputStream()
     # one chunk, so that the bytes do not depend on how the table was assembled
@@ -245,7 +252,7 @@ def table_to_bytes(table: Any) -> bytes:
     return bytes(out.getvalue())
 
 
-def add_index_columns(table: Any, index: Index) -> Any:
+def add_index_columns(table: Table, index: Index) -> Table:
     """Return a catalog as users see it, with the columns that the index knows."""
     pa = import_arrow()
     bases = np.array([0, *map(len, index.bases)])
@@ -265,7 +272,7 @@ def _columns_before(name: str) -> list[str]:
     return names[: names.index(name)]
 
 
-def read_table(data: bytes, rows: int | None = None, limit: int | None = DEFAULT_LIMIT) -> Any:
+def read_table(data: bytes, rows: int | None = None, limit: int | None = DEFAULT_LIMIT) -> Table:
     """Parse the Parquet bytes of a catalog; it must have `rows` rows, if that is known.
 
     `limit` is the memory in bytes that the table may take, None for no limit.
@@ -288,7 +295,7 @@ def read_table(data: bytes, rows: int | None = None, limit: int | None = DEFAULT
     return table.drop_columns([name for name in INDEX_COLUMNS if name in names])
 
 
-def filter_rows(table: Any, where: str | None) -> Any:
+def filter_rows(table: Table, where: str | None) -> Table:
     """Return the rows that match an SQL condition, in their order."""
     if where is None:
         return table
@@ -314,19 +321,19 @@ def filter_rows(table: Any, where: str | None) -> Any:
     return table.take(import_arrow().array(np.asarray(kept, np.int64)))
 
 
-def to_rows(table: Any) -> list[Row]:
+def to_rows(table: Table) -> list[Row]:
     """Return rows of values that JSON can hold; others become text, such as a day or bytes."""
     columns = [_to_values(column) for column in table.columns]
     return [dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-def _to_values(column: Any) -> list[Any]:
+def _to_values(column: ChunkedArray) -> list[Json]:
     pa = import_arrow()
     kind, types = column.type, require("pyarrow.types", extra="corpus", purpose=PURPOSE)
     while types.is_list(kind) or types.is_large_list(kind) or types.is_dictionary(kind):
         kind = kind.value_type
     if any(getattr(types, f"is_{name}")(kind) for name in JSON_TYPES):
-        values: list[Any] = column.to_pylist()
+        values: list[Json] = column.to_pylist()
         return values
     try:
         return list(column.cast(pa.string()).to_pylist())
@@ -334,7 +341,7 @@ def _to_values(column: Any) -> list[Any]:
         return [f"<{column.type}>" if valid else None for valid in column.is_valid().to_pylist()]
 
 
-def check_clips(table: Any, names: Sequence[str]) -> None:
+def check_clips(table: Table, names: Sequence[str]) -> None:
     """Raise if the catalog does not list the same clips as the index, in the same order."""
     if table.column(CLIP_COLUMN).to_pylist() != list(names):
         raise CorruptionError("catalog: lists other clips than the index (the archive is corrupt)")

@@ -7,7 +7,6 @@ heading is smoothed over eight seconds. A window is therefore a part of the clip
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -35,7 +34,10 @@ class ClipFeatures:
             )
         self._joints = [names.index(name) for name in humanml3d.JOINT_NAMES]
         self._joint_count = len(names)
-        self._last: tuple[Any, F32] = None, np.empty((0, self.width), np.float32)
+        self._last: tuple[tuple[tuple[int, bool], int] | None, F32] = (
+            None,
+            np.empty((0, self.width), np.float32),
+        )
 
     def write(
         self,
@@ -43,7 +45,7 @@ class ClipFeatures:
         start: int,
         step: float,
         frames: int,
-        write_positions: Callable[[int, F32], Any],
+        write_positions: Callable[[int, F32], None],
         out: F32,
     ) -> None:
         """Write the features of the window that starts at a frame of a clip to `out` (rows, 263).

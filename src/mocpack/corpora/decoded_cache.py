@@ -17,7 +17,6 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -59,11 +58,11 @@ class DecodedCache:
 
     _full: bool  # whether memory ran out
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         names = ("_corpus", "_limit", "_widths", "_first_blocks", "_offsets", "_path")
         return {name: getattr(self, name) for name in names}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         vars(self).update(state)
         try:
             handle = os.open(self._path, os.O_RDWR)
@@ -188,7 +187,7 @@ def decode_rows(corpus: Corpus, clip: int, start: int, stop: int) -> F32:
     return rows
 
 
-def _row_widths(corpus: Corpus) -> Any:
+def _row_widths(corpus: Corpus) -> I64:
     """Return the row width of each clip (N,): 4 per joint and 3 per translated joint."""
     bases = corpus.index.columns[:, 0]
     widths = np.zeros(len(corpus), np.int64)

@@ -13,17 +13,19 @@ import socket
 from collections.abc import Callable, Generator, Sequence
 from functools import wraps
 from itertools import islice
-from typing import Any
+from types import ModuleType
 
 from mocpack.common.optional_packages import require
 from mocpack.cores import core_count, limit_cores
+from mocpack.corpora.planning import Part
 from mocpack.errors import UsageError
 from mocpack.workers import LostJob, run_each
 
-Job = tuple[Any, ...]
+Job = tuple[Part, str]  # and the folder to pack it into
+Work = Callable[[Part, str], str | None]
 OnProgress = Callable[[int, float], None]
-Results = Generator[tuple[int, Any], None, None]
-Engine = Callable[[Callable[..., Any], Sequence[Job], OnProgress], Results]
+Results = Generator[tuple[int, str | LostJob | None], None, None]
+Engine = Callable[[Work, Sequence[Job], OnProgress], Results]
 
 ENGINES = ("local", "ray")
 CONNECT_TIMEOUT_S = 10.0  # for a cluster's address to answer
@@ -60,18 +62,18 @@ def ray_engine(address: str | None = None) -> Engine:
     ray = require("ray", extra="ray", purpose="--engine ray")
     _connect(ray, address)
 
-    def each(work: Callable[..., Any], jobs: Sequence[Job], on_progress: OnProgress) -> Results:
+    def each(work: Work, jobs: Sequence[Job], on_progress: OnProgress) -> Results:
         _connect(ray, address)
 
         @wraps(work)  # ray names its processes after it
-        def on_one_core(*job: Any) -> Any:
+        def on_one_core(part: Part, folder: str) -> str | None:
             with limit_cores(1):
-                return work(*job)
+                return work(part, folder)
 
         # ray's own retries would repeat a part with the file that crashes its process
         task = ray.remote(num_cpus=1, max_retries=0)(on_one_core)
         waiting = iter(enumerate(jobs))
-        running: dict[Any, int] = {}
+        running: dict[object, int] = {}
         while True:
             room = QUEUED_TASKS_PER_CORE * max(1, int(ray.cluster_resources().get("CPU", 1))) - len(
                 running
@@ -93,7 +95,7 @@ def ray_engine(address: str | None = None) -> Engine:
     return each
 
 
-def _connect(ray: Any, address: str | None) -> None:
+def _connect(ray: ModuleType, address: str | None) -> None:
     """Connect to a cluster, unless already connected."""
     if ray.is_initialized():
         return

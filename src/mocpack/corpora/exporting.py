@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path, PurePosixPath
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mocpack import _api
 from mocpack.common.arguments import check_local_path
-from mocpack.common.arrays import F32
+from mocpack.common.arrays import F32, F64
 from mocpack.corpora import catalog
 from mocpack.corpora.reading import Corpus
 from mocpack.errors import MissingExtraError, UsageError
 from mocpack.io.atomic import atomic_stream
 from mocpack.model.clip import Clip
+
+if TYPE_CHECKING:
+    from pyarrow import ListArray, RecordBatch, Schema
 
 ROW_GROUP_ROWS = 1 << 16  # largest Parquet row group
 
@@ -124,7 +128,7 @@ def _write_lerobot(source: _SelectedClips, path: Path, _suffix: str | None) -> N
         )
     if path.is_dir():
         path.rmdir()  # LeRobot creates it
-    made: Any = None
+    made = None
     width = 0
     for name, clip in source:
         state = _frame_vectors(clip)
@@ -141,7 +145,7 @@ def _write_lerobot(source: _SelectedClips, path: Path, _suffix: str | None) -> N
         for row in state:
             made.add_frame({"observation.state": row, "task": name})
         made.save_episode()
-    if hasattr(made, "finalize"):
+    if made is not None and hasattr(made, "finalize"):
         made.finalize()
 
 
@@ -154,14 +158,14 @@ STORES: dict[str, Callable[[_SelectedClips, Path, str | None], None]] = {
 }
 
 
-def _schema() -> Any:
+def _schema() -> Schema:
     pa = catalog.import_arrow()
     numbers = pa.list_(pa.float32())
     columns = [("clip", pa.string()), ("frame", pa.int32()), ("time", pa.float64())]
     return pa.schema([*columns, ("rotations", numbers), ("translations", numbers)])
 
 
-def _batches(source: _SelectedClips) -> Iterator[Any]:
+def _batches(source: _SelectedClips) -> Iterator[RecordBatch]:
     """Yield clips as record batches with one row per frame."""
     pa, schema = catalog.import_arrow(), _schema()
     for name, clip in source:
@@ -176,7 +180,7 @@ def _batches(source: _SelectedClips) -> Iterator[Any]:
         yield pa.record_batch(arrays, schema=schema)
 
 
-def _to_list_array(values: Any) -> Any:
+def _to_list_array(values: F64) -> ListArray:
     """Return an array (T, …) as a list array with one float32 list per frame."""
     pa = catalog.import_arrow()
     flat = np.ascontiguousarray(values, np.float32).reshape(len(values), -1)
@@ -194,7 +198,7 @@ def _frame_vectors(clip: Clip) -> F32:
     return np.concatenate(parts, axis=1).astype(np.float32)
 
 
-def _import_package(module: str, package: str) -> Any:
+def _import_package(module: str, package: str) -> ModuleType:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:

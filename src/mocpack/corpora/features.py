@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from mocpack import _core
+from mocpack.common.arrays import F64, I32
 from mocpack.errors import UsageError
 from mocpack.model import mirroring, rotations, space
 from mocpack.model.clip import ClipHeader
@@ -79,6 +79,7 @@ def window_plan(
             "feature 'contacts' needs a joint named like a foot, toe, ankle or heel; found none"
         )
     hinged = _check_robot(header, features)
+    partners, before, after, axis = _mirror_arrays(header, tolerance if mirror else None)
     return _core.WindowPlan(
         parents=np.array(skeleton.parents, np.int32),
         offsets=skeleton.offsets,
@@ -94,7 +95,10 @@ def window_plan(
         hinge_columns=np.array(hinged.by_joint if hinged else (), np.int32),
         step=step,
         rate=header.frame_rate if rate is None else rate,
-        **_mirror_arrays(header, tolerance if mirror else None),
+        partners=partners,
+        before=before,
+        after=after,
+        axis=axis,
     )
 
 
@@ -113,13 +117,15 @@ def _check_robot(header: ClipHeader, features: Sequence[str]) -> Hinges | None:
     return header.skeleton.hinges
 
 
-def _mirror_arrays(header: ClipHeader, tolerance: float | None) -> dict[str, Any]:
-    """Return what mirrors a pose, for the native core; None does not mirror."""
+def _mirror_arrays(
+    header: ClipHeader, tolerance: float | None
+) -> tuple[I32 | None, F64 | None, F64 | None, int]:
+    """Return partners, factors before and after, and axis of the mirror; None does not mirror."""
     if tolerance is None:
-        return {"partners": None, "before": None, "after": None, "axis": 0}
+        return None, None, None, 0
     skeleton = header.skeleton
     partners = mirroring.mirror_partners(skeleton, None)
     mirroring.check_translated(skeleton, header.translated_joints, partners)
     axis = mirroring.find_side_axis(mirroring.rest_world(skeleton)[0], partners)
     before, after = mirroring.mirror_factors(skeleton, partners, axis, tolerance)
-    return {"partners": partners.astype(np.int32), "before": before, "after": after, "axis": axis}
+    return partners.astype(np.int32), before, after, axis

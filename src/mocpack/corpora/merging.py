@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mocpack.common.source import Source, open_source
 from mocpack.common.units import parse_size
@@ -36,6 +36,9 @@ from mocpack.errors import (
     UsageError,
 )
 from mocpack.io.choice import list_names
+
+if TYPE_CHECKING:
+    from pyarrow import Table
 
 
 def merge(
@@ -144,6 +147,6 @@ def _rebuild_clip(source: Source, name: str, place: ClipLocation) -> tuple[Store
     return kept, catalog.describe_clip(name, data)
 
 
-def _user_columns(table: Any) -> Any:
+def _user_columns(table: Table) -> Table:
     own = {*catalog.COLUMN_TYPES, *catalog.NOTE_COLUMNS} - {catalog.CLIP_COLUMN}
     return table.select([name for name in table.column_names if name not in own])

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from mocpack.common.json_object import Json, JsonObject, is_object, parse_json
 from mocpack.corpora import catalog, storage
-from mocpack.corpora.packing import RejectedFile
+from mocpack.corpora.packing import RejectedFile, parse_rejected
 from mocpack.corpora.planning import Part
 from mocpack.corpora.reading import open_corpus
+from mocpack.corpora.writing import WriterOptions
 from mocpack.errors import MocpackError
 
 
@@ -35,7 +36,7 @@ def has_record(archive: str) -> bool:
 def write_record(
     parts: Sequence[Part],
     archive: str,
-    ending: Mapping[str, Any],
+    ending: WriterOptions,
     refused: Sequence[RejectedFile],
 ) -> None:
     """Write the record of a new archive; `ending` holds the options of `join`."""
@@ -43,13 +44,13 @@ def write_record(
         "parts": _parts_digest(parts),
         "ending": _join_options_digest(ending),
         "archive": _file_identity(archive),
-        "refused": [{"input": one.path, "error": one.reason} for one in refused],
+        "refused": [one.to_json() for one in refused],
     }
     storage.write(json.dumps(record, sort_keys=True).encode(), record_path(archive))
 
 
 def read_rejected(
-    parts: Sequence[Part], archive: str, ending: Mapping[str, Any] | None = None
+    parts: Sequence[Part], archive: str, ending: WriterOptions | None = None
 ) -> list[RejectedFile] | None:
     """Return the files that were rejected when the existing archive was made from these parts.
 
@@ -57,14 +58,14 @@ def read_rejected(
     `ending` options. Without `ending`, any options match.
     """
     try:
-        record = json.loads(storage.read(record_path(archive)))
-        rows = [RejectedFile(str(row["input"]), str(row["error"])) for row in record["refused"]]
-        same = record["parts"] == _parts_digest(parts) and record["archive"] == _file_identity(
-            archive
-        )
-        same = same and (ending is None or record["ending"] == _join_options_digest(ending))
-        return rows if same and _shards_exist(archive) else None
-    except (OSError, MocpackError, ValueError, KeyError, TypeError, RecursionError):
+        record = parse_json(storage.read(record_path(archive)))
+        rejected = list(parse_rejected(record, "refused"))
+        expected: JsonObject = {"parts": _parts_digest(parts), "archive": _file_identity(archive)}
+        if ending is not None:
+            expected["ending"] = _join_options_digest(ending)
+        same = is_object(record) and expected.items() <= record.items()
+        return rejected if same and _shards_exist(archive) else None
+    except (OSError, MocpackError, ValueError, RecursionError):
         return None  # an unreadable record means that the archive is not done
 
 
@@ -78,14 +79,14 @@ def _parts_digest(parts: Sequence[Part]) -> str:
     return hashlib.sha256(names.encode()).hexdigest()
 
 
-def _join_options_digest(ending: Mapping[str, Any]) -> str:
+def _join_options_digest(ending: WriterOptions) -> str:
     meta = ending.get("meta")
     labels = None if meta is None else hashlib.sha256(catalog.table_to_bytes(meta)).hexdigest()
     text = json.dumps([labels, ending.get("name_pattern"), ending.get("shard_size")])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _file_identity(archive: str) -> list[Any]:
+def _file_identity(archive: str) -> list[Json]:
     found = storage.file_info(archive)
     return [found.size, found.mark or found.time]
 

@@ -11,28 +11,34 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict, TypeGuard, TypeVar
 
 import numpy as np
 
 from mocpack import _api
+from mocpack._api import TargetOptions
 from mocpack.codecs.registry import AUTO_CODEC
 from mocpack.common.arguments import check_integer, is_url
+from mocpack.common.json_object import Json, JsonObject, get_member, is_list, is_object
 from mocpack.common.termination import unwind_when_terminated
-from mocpack.common.units import parse_frame_range, parse_length, parse_size
+from mocpack.common.units import Length, parse_frame_range, parse_length, parse_size
 from mocpack.container import StoredClip, check_name, is_packed, to_stored_clip
 from mocpack.cores import core_count
 from mocpack.corpora import catalog, storage
 from mocpack.corpora.catalog import Row
 from mocpack.corpora.writing import CorpusWriter, front_size
-from mocpack.errors import FormatError, MocpackError, UsageError, describe_bug
+from mocpack.errors import CorruptionError, FormatError, MocpackError, UsageError, describe_bug
 from mocpack.io import list_clips_in_bytes
 from mocpack.model.clip import AnyClip
 from mocpack.motion import Motion
 from mocpack.workers import LostJob, run_each
 
+if TYPE_CHECKING:
+    from pyarrow import Table
+
 ALL_FRAMES = ":"
 MAX_CRASHES = 3  # worker processes that a file may crash before it is rejected
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,51 @@ class RejectedFile:
 
     path: str
     reason: str
+
+    def to_json(self) -> JsonObject:
+        return {"input": self.path, "error": self.reason}
+
+
+def get_objects(fields: Json, name: str) -> list[JsonObject]:
+    """Return a list of objects, a member of a JSON object."""
+    listed = fields.get(name) if is_object(fields) else None
+    objects = [one for one in listed if is_object(one)] if is_list(listed) else []
+    if not is_list(listed) or len(objects) < len(listed):
+        raise CorruptionError(f"{name} must be a list of objects, got {listed!r:.80}")
+    return objects
+
+
+def parse_rejected(fields: Json, name: str) -> tuple[RejectedFile, ...]:
+    """Parse a list of what `RejectedFile.to_json` returns, a member of a JSON object."""
+    return tuple(
+        RejectedFile(get_member(row, "input", str, name), get_member(row, "error", str, name))
+        for row in get_objects(fields, name)
+    )
+
+
+class PackTarget(TargetOptions, total=False):
+    preset: str | None
+    effort: str | None
+
+
+class ReadOptions(TypedDict, total=False):
+    """Options of `mocpack.read`."""
+
+    clip: str | None
+    unit: str | Length | None
+    up: str | None
+    skeleton: str | Path | None
+    allow_outside: bool
+    memory_limit: str | int | None
+    fps: float | None
+    body_model: str | Path | None
+    robot: str | Path | None
+    quaternion: str | None
+    ignore_limits: bool
+    allow_pickle: bool
+
+
+PackResult = list[tuple[StoredClip, Row]] | RejectedFile
 
 
 @dataclass(frozen=True)
@@ -59,12 +110,23 @@ class PackOptions:
     """
 
     codec: str = AUTO_CODEC
-    target: Mapping[str, Any] = field(default_factory=dict)
-    reading: Mapping[str, Any] = field(default_factory=dict)
+    target: PackTarget = field(default_factory=PackTarget)
+    reading: ReadOptions = field(default_factory=ReadOptions)
     frames: str = ALL_FRAMES
 
     def __post_init__(self) -> None:
         parse_frame_range(self.frames)  # raises before the work
+
+    @classmethod
+    def parse(
+        cls, codec: str, target: Mapping[str, object], reading: Mapping[str, object], frames: str
+    ) -> PackOptions:
+        """Make options from mappings; an unknown name is a `UsageError`."""
+        if not _is_target(target) or not _are_read_options(reading):
+            known = PackTarget.__annotations__.keys() | ReadOptions.__annotations__.keys()
+            unknown = ", ".join(sorted((target.keys() | reading.keys()) - known))
+            raise UsageError(f"unknown options: {unknown}")
+        return cls(codec, target, reading, frames)
 
 
 def pack(
@@ -72,7 +134,7 @@ def pack(
     path: str | Path,
     packing: PackOptions | None = None,
     *,
-    meta: Any = None,
+    meta: Table | None = None,
     name_pattern: str | None = None,
     shard_size: str | int | None = None,
     workers: int | None = None,
@@ -110,6 +172,14 @@ def pack(
         return rejected
 
 
+def _is_target(options: Mapping[str, object]) -> TypeGuard[PackTarget]:
+    return options.keys() <= PackTarget.__annotations__.keys()
+
+
+def _are_read_options(options: Mapping[str, object]) -> TypeGuard[ReadOptions]:
+    return options.keys() <= ReadOptions.__annotations__.keys()
+
+
 def check_some_packed(rejected: Sequence[RejectedFile], count: int, path: str | Path) -> None:
     """Raise if all files are rejected: an empty archive would block the next run."""
     if rejected and len(rejected) == count:
@@ -122,7 +192,7 @@ def append(
     path: str | Path,
     packing: PackOptions | None = None,
     *,
-    meta: Any = None,
+    meta: Table | None = None,
     name_pattern: str | None = None,
     shard_size: str | int | None = None,
     workers: int | None = None,
@@ -133,8 +203,9 @@ def append(
     An archive in shards gets new shards; the existing ones are not written.
     """
     size = None if shard_size is None else parse_size(shard_size, "shard_size")
-    given = {"meta": meta, "name_pattern": name_pattern, "shard_size": size}
-    with CorpusWriter(path, **given, append=True) as writer:
+    with CorpusWriter(
+        path, shard_size=size, meta=meta, name_pattern=name_pattern, append=True
+    ) as writer:
         for name in files:
             if name in writer:
                 raise UsageError(f"{path}: clip {name!r} exists already")
@@ -144,7 +215,7 @@ def append(
 
 def pack_file(
     path: str, name: str, packing: PackOptions, *, sha256: str | None = None
-) -> list[tuple[StoredClip, Row]] | RejectedFile:
+) -> PackResult:
     """Pack the motions of one file; return each with its catalog row, or the reason for rejection.
 
     `sha256` is the hash of the file at planning time. An unreachable store raises `OSError`,
@@ -205,7 +276,7 @@ def _run_jobs(
     jobs: Sequence[tuple[str, str, PackOptions]],
     workers: int | None,
     on_progress: Callable[[int, float], None],
-) -> Iterator[tuple[int, Any]]:
+) -> Iterator[tuple[int, PackResult]]:
     if workers is None:
         for index, job in enumerate(jobs):
             yield index, pack_file(*job)
@@ -222,17 +293,17 @@ def _run_jobs(
         )
 
 
-def _pack_or_return_error(*job: Any) -> Any:
+def _pack_or_return_error(path: str, name: str, packing: PackOptions) -> PackResult | OSError:
     """Pack a file in a worker; return errors of the store, because raising ends the worker."""
     try:
-        return pack_file(*job)
+        return pack_file(path, name, packing)
     except OSError as error:
         return error
 
 
-def _sort_by_index(results: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
+def _sort_by_index(results: Iterable[tuple[int, Item]]) -> Iterator[tuple[int, Item]]:
     """Yield results in the order of their index; early ones wait."""
-    early: dict[int, Any] = {}
+    early: dict[int, Item] = {}
     due = 0
     for index, result in results:
         early[index] = result
@@ -243,8 +314,9 @@ def _sort_by_index(results: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, An
 
 def _list_motions(data: bytes, path: str, packing: PackOptions) -> list[str | None]:
     """Return the names of a file's motions; None for a single unnamed motion."""
-    if packing.reading.get("clip") is not None:
-        return [packing.reading["clip"]]
+    chosen = packing.reading.get("clip")
+    if chosen is not None:
+        return [chosen]
     if _is_mocp(data, path):
         return [*_api.clip_names(data)] or [None]
     allow_outside = bool(packing.reading.get("allow_outside"))
@@ -260,7 +332,9 @@ def _pack_motion(
     made = _reuse_packed_file(data, path, inside, packing)
     reason = None
     if made is None:
-        reading = {**packing.reading, **({} if inside is None else {"clip": inside})}
+        reading = packing.reading.copy()
+        if inside is not None:
+            reading["clip"] = inside
         clip = _read_clip(data, path, reading)
         if packing.frames != ALL_FRAMES:
             clip = clip[parse_frame_range(packing.frames)]
@@ -275,7 +349,7 @@ def _pack_motion(
     return kept, row | {"source": source, "source_sha256": hashlib.sha256(data).hexdigest()}
 
 
-def _read_clip(data: bytes, path: str, reading: Mapping[str, Any]) -> AnyClip:
+def _read_clip(data: bytes, path: str, reading: ReadOptions) -> AnyClip:
     """Read a clip from a file's bytes; files that it refers to come from the same folder or URL."""
     if not is_url(path) or _is_mocp(data, path):
         return _api.read_contents(data, path, **reading)
@@ -306,9 +380,11 @@ def _reuse_packed_file(
         return None
     with Motion(made, memory_limit=None) as motion:
         declared = motion.errors.declared
-    bound = target["max_error"]
+    bound = packing.target["max_error"]
+    if declared is None or bound is None:
+        return None
     # files store the bound as float32
-    return made if declared is not None and declared <= np.float32(parse_length(bound)) else None
+    return made if declared <= np.float32(parse_length(bound)) else None
 
 
 def _is_mocp(data: bytes, path: str) -> bool:

@@ -14,11 +14,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from typing import Unpack
 
 import mocpack
 from mocpack import progress
 from mocpack.common.arguments import is_url
+from mocpack.common.json_object import is_object, parse_json
 from mocpack.common.source import open_source
 from mocpack.container import ArchiveWriter, StoredClip, read_stored_clips, read_trailer
 from mocpack.corpora import storage
@@ -28,11 +29,13 @@ from mocpack.corpora.packing import (
     MAX_CRASHES,
     RejectedFile,
     check_some_packed,
+    get_objects,
     pack_file,
+    parse_rejected,
     reject_after_crashes,
 )
 from mocpack.corpora.planning import FileHashes, Part
-from mocpack.corpora.writing import CorpusWriter
+from mocpack.corpora.writing import CorpusWriter, WriterOptions
 from mocpack.errors import CorruptionError, FormatError, MocpackError, UsageError
 from mocpack.workers import LostJob
 
@@ -139,10 +142,7 @@ def join(
     parts: Sequence[Part],
     folder: str,
     path: str,
-    *,
-    meta: Any = None,
-    name_pattern: str | None = None,
-    shard_size: int | None = None,
+    **options: Unpack[WriterOptions],
 ) -> list[RejectedFile]:
     """Join the parts of a plan into an archive; return the rejected files.
 
@@ -153,8 +153,7 @@ def join(
         numbers = _format_numbers(absent)
         raise UsageError(f"{len(absent)} of {len(parts)} parts are not packed yet: {numbers}")
     rejected: list[RejectedFile] = []
-    given = {"meta": meta, "name_pattern": name_pattern, "shard_size": shard_size}
-    with CorpusWriter(path, **given) as writer:
+    with CorpusWriter(path, **options) as writer:
         writer.check_labels(file.name for part in parts for file in part.files)
         for packed in _read_ahead(parts, folder):
             rejected += packed.rejected
@@ -188,7 +187,7 @@ def to_bytes(packed: PackedPart) -> bytes:
     head = {
         "sha256": hashlib.sha256(made).hexdigest(),
         "rows": list(packed.rows),
-        "rejected": [{"input": one.path, "error": one.reason} for one in packed.rejected],
+        "rejected": [one.to_json() for one in packed.rejected],
     }
     return json.dumps(head).encode() + b"\n" + made
 
@@ -197,13 +196,12 @@ def from_bytes(data: bytes) -> PackedPart:
     """Parse the bytes of a part's file."""
     line, _, made = data.partition(b"\n")
     try:
-        head = json.loads(line)
-        same = head["sha256"] == hashlib.sha256(made).hexdigest()
-        rejected = tuple(RejectedFile(row["input"], row["error"]) for row in head["rejected"])
-        rows = tuple(head["rows"])
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        head = parse_json(line)
+        rows = tuple(get_objects(head, "rows"))
+        rejected = parse_rejected(head, "rejected")
+    except (ValueError, RecursionError) as error:
         raise CorruptionError("first line: expected the JSON header of a part") from error
-    if not same:
+    if not is_object(head) or head.get("sha256") != hashlib.sha256(made).hexdigest():
         raise CorruptionError("its checksum is wrong")
     source = open_source(made)
     return PackedPart(
@@ -213,8 +211,7 @@ def from_bytes(data: bytes) -> PackedPart:
 
 def rejected_to_json_lines(rejected: Sequence[RejectedFile]) -> bytes:
     """Return the report of rejected files as JSON lines."""
-    rows = [json.dumps({"input": one.path, "error": one.reason}) for one in rejected]
-    return "".join(row + "\n" for row in rows).encode()
+    return "".join(json.dumps(one.to_json()) + "\n" for one in rejected).encode()
 
 
 def _pack_files(part: Part) -> PackedPart:

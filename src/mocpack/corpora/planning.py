@@ -15,15 +15,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
 
 import mocpack
 from mocpack.common.arguments import is_url
+from mocpack.common.json_object import JsonObject, get_member, is_object, parse_json
 from mocpack.container import check_name
 from mocpack.corpora import storage
 from mocpack.corpora.packing import PackOptions
 from mocpack.corpora.storage import FileInfo
-from mocpack.errors import CorruptionError, FormatError, MocpackError, UsageError
+from mocpack.errors import CorruptionError, FormatError, MocpackError, UsageError, name_errors
 from mocpack.io import (
     check_inside_folder,
     find_companions,
@@ -38,7 +38,6 @@ MAX_PART_FILES, MAX_PART_BYTES = 16, 16 << 20  # a part is some seconds of work
 MIN_PARTS = 256  # parts get fewer files until there are this many, so that all workers are busy
 HASHING_THREADS = 8
 PLAN_VERSION = 1
-ROW_TYPES = {"clip": str, "path": str, "bytes": int, "mark": str}  # of the lines of a plan's file
 
 
 @dataclass(frozen=True)
@@ -149,7 +148,7 @@ class PackPlan:
     def to_bytes(self) -> bytes:
         """Return the plan as JSON lines: the options, then one line per file."""
         head = {"mocpack_plan": PLAN_VERSION, "version": self.version}
-        lines = [head | {"packing": asdict(self.packing)}]
+        lines: list[dict[str, object]] = [head | {"packing": asdict(self.packing)}]
         lines += [
             {"clip": one.name, "path": one.path, "bytes": one.size, "mark": one.mark}
             for one in self.files
@@ -249,7 +248,7 @@ def _hash_file(path: str) -> str:
 
 def _shared_inputs(packing: PackOptions) -> list[str]:
     """Return the files that reading every input needs: a robot with its includes, a body model."""
-    robot, body = (packing.reading.get(name) for name in ("robot", "body_model"))
+    robot, body = packing.reading.get("robot"), packing.reading.get("body_model")
     allow_outside = bool(packing.reading.get("allow_outside"))
     files = [] if robot is None else list_robot_files(robot, allow_outside=allow_outside)
     found = [str(path) for path in files]
@@ -278,39 +277,38 @@ def _short_digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _parse_line(line: bytes, where: str) -> dict[str, Any]:
+def _parse_line(line: bytes, where: str) -> JsonObject:
     try:
-        found = json.loads(line)
+        row = parse_json(line)
     except (ValueError, RecursionError) as error:
         raise FormatError(f"{where}: not JSON ({error})") from error
-    if not isinstance(found, dict):
-        raise FormatError(f"{where}: expected a JSON object, got {type(found).__name__}")
-    return found
+    if not is_object(row):
+        raise FormatError(f"{where}: expected a JSON object, got {type(row).__name__}")
+    return row
 
 
-def _parse_packing(row: Mapping[str, Any], where: str) -> PackOptions:
+def _parse_packing(row: JsonObject, where: str) -> PackOptions:
     options = row.get("packing")
-    kinds = {"codec": str, "target": dict, "reading": dict, "frames": str}
-    if not isinstance(options, dict) or options.keys() != kinds.keys():
-        raise FormatError(f"{where}: packing needs {', '.join(kinds)}, got {options!r:.80}")
-    _check_types(options, kinds, where)
-    return PackOptions(**options)
+    names = ("codec", "target", "reading", "frames")
+    if not is_object(options) or options.keys() != set(names):
+        raise FormatError(f"{where}: packing needs {', '.join(names)}, got {options!r:.80}")
+    codec, frames = (get_member(options, n, str, where, FormatError) for n in ("codec", "frames"))
+    target, reading = options["target"], options["reading"]
+    if not is_object(target) or not is_object(reading):
+        raise FormatError(f"{where}: target and reading must be objects, got {options!r:.80}")
+    with name_errors(where, FormatError):
+        return PackOptions.parse(codec, target, reading, frames)
 
 
-def _check_types(row: Mapping[str, Any], kinds: Mapping[str, type], where: str) -> None:
-    for name, kind in kinds.items():
-        if type(row.get(name)) is not kind:
-            raise FormatError(
-                f"{where}: {name} must be a {kind.__name__}, got {row.get(name)!r:.80}"
-            )
-
-
-def _parse_row(row: Mapping[str, Any], where: str) -> PlannedFile:
-    _check_types(row, ROW_TYPES, where)
-    if row["bytes"] < 0:
-        raise FormatError(f"{where}: bytes must be at least 0, got {row['bytes']}")
+def _parse_row(row: JsonObject, where: str) -> PlannedFile:
+    name, path, mark = (
+        get_member(row, member, str, where, FormatError) for member in ("clip", "path", "mark")
+    )
+    size = get_member(row, "bytes", int, where, FormatError)
+    if size < 0:
+        raise FormatError(f"{where}: bytes must be at least 0, got {size}")
     try:
-        check_name(row["clip"])
+        check_name(name)
     except UsageError as error:
         raise FormatError(f"{where}: {error}") from error
-    return PlannedFile(row["clip"], row["path"], row["bytes"], row["mark"])
+    return PlannedFile(name, path, size, mark)

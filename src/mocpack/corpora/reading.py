@@ -6,7 +6,7 @@ import os
 from collections import OrderedDict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar, Unpack
 
 import numpy as np
 
@@ -33,7 +33,9 @@ from mocpack.io.choice import find_index
 from mocpack.motion import Motion
 
 if TYPE_CHECKING:
-    from mocpack.corpora.windows import Windows
+    from pyarrow import Table
+
+    from mocpack.corpora.windows import WindowOptions, Windows
 
 MAX_OPEN_CLIPS = 2048  # keeps headers and skeletons in memory
 MAX_NEW_CLIPS = 4  # open for windows for the first time; later they are closed
@@ -50,7 +52,7 @@ def open_corpus(
     cache_size: str | int = DEFAULT_CACHE_SIZE,
     in_memory: bool = False,
     memory_limit: str | int | None = DEFAULT_LIMIT,
-    storage_options: Mapping[str, Any] | None = None,
+    storage_options: Mapping[str, object] | None = None,
 ) -> Corpus:
     """Open an archive of clips.
 
@@ -105,7 +107,7 @@ class Corpus:
         self._new_clips: deque[int] = deque()
         self._by_base: dict[bytes, Motion] = {}  # a clip by the chunks that it shares with others
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return Corpus, (self._files, self._limit.max_bytes)
 
     def __repr__(self) -> str:
@@ -147,7 +149,7 @@ class Corpus:
         return self.index.names
 
     @property
-    def table(self) -> Any:
+    def table(self) -> Table:
         """The catalog as a `pyarrow.Table` with one row per clip, in the order of `names`."""
         if self._table is None:
             if self._table_bytes is None:
@@ -292,7 +294,7 @@ class Corpus:
             assert isinstance(source, RemoteSource)
             source.prefetch(ranges)
 
-    def windows(self, seconds: float = 2.0, **options: Any) -> Windows:
+    def windows(self, seconds: float = 2.0, **options: Unpack[WindowOptions]) -> Windows:
         """Return the windows of all clips as arrays; see `Windows` for the options."""
         from mocpack.corpora.windows import Windows
 
@@ -303,7 +305,7 @@ class Corpus:
         for name, place in self.index.places():
             yield from read_stored_clips(self._files.source(place.file), [(name, place)])
 
-    def load_catalog(self) -> Any:
+    def load_catalog(self) -> Table:
         """Return the catalog; for a shard, build it from the clips."""
         if self._table_bytes is not None:
             return self.table
@@ -311,7 +313,7 @@ class Corpus:
             [catalog.describe_clip(name, self.read(name)) for name in self.names]
         )
 
-    def table_with_prefix(self, prefix: str) -> Any:
+    def table_with_prefix(self, prefix: str) -> Table:
         """Return the catalog with `prefix` before every clip name."""
         table = self.load_catalog()
         names = catalog.import_arrow().array([prefix + name for name in self.names])
@@ -336,14 +338,14 @@ class _Files:
     """The files of an archive, opened on first use; index 0 is the archive, then its shards."""
 
     def __init__(
-        self, name: str, options: dict[str, Any], cache: RangeCache, in_memory: bool
+        self, name: str, options: dict[str, object], cache: RangeCache, in_memory: bool
     ) -> None:
         self.name, self._options, self._cache, self._in_memory = name, options, cache, in_memory
         self.remote = is_url(name) and not in_memory
         self.shards: Sequence[tuple[str, int]] = ()
         self._open: dict[int, Source] = {}
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return _Files, (self.name, self._options, self._cache, self._in_memory)
 
     @property

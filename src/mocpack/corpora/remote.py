@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mocpack.common.file_errors import add_path_to_errors
 from mocpack.common.optional_packages import require
@@ -20,13 +20,17 @@ from mocpack.common.source import Source
 from mocpack.container import ARCHIVE_MAGIC, FOOTER_BYTES, read_footer
 from mocpack.errors import FormatError, MissingExtraError, MocpackError, TruncatedError, UsageError
 
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
+
 TAIL_BYTES = 1 << 18  # first request, from the end: the trailer of some hundred clips
 MAX_GAP_BYTES = 1 << 15  # ranges closer than this are fetched by one request
 MAX_PARALLEL_REQUESTS = 16
 SCHEME_EXTRAS = {"s3": "s3", "http": "http", "https": "http"}
+Connection = tuple[int, "AbstractFileSystem", str, ThreadPoolExecutor]  # of a process, by its id
 
 
-def file_system(url: str, options: Mapping[str, Any]) -> tuple[Any, str]:
+def file_system(url: str, options: Mapping[str, object]) -> tuple[AbstractFileSystem, str]:
     """Return the fsspec file system of a URL, and the path of the file in it."""
     scheme = url.partition("://")[0]
     purpose = f"opening {scheme}:// URLs"
@@ -65,19 +69,19 @@ class RemoteSource(Source):
     def __init__(
         self,
         url: str,
-        options: Mapping[str, Any],
+        options: Mapping[str, object],
         cache: RangeCache,
         size: int | None = None,
         version: str = "",
     ) -> None:
         self.url, self._options, self._cache = url, dict(options), cache
-        self._own: tuple[int, Any, str, ThreadPoolExecutor] | None = None
+        self._own: Connection | None = None
         self.request_count = self.fetched_bytes = 0
         # identifies the contents, so that cached bytes of an older archive at this URL are not used
         self.version = version
         self.size = self._fetch_tail() if size is None else size
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return RemoteSource, (self.url, self._options, self._cache, self.size, self.version)
 
     @property
@@ -138,7 +142,7 @@ class RemoteSource(Source):
         self.fetched_bytes += len(data)
         return bytes(data)
 
-    def _connect(self) -> tuple[int, Any, str, ThreadPoolExecutor]:
+    def _connect(self) -> Connection:
         """Return this process's file system; threads and sockets do not survive a fork."""
         own = self._own
         if own is None or own[0] != os.getpid():
@@ -167,7 +171,7 @@ class RangeCache:
         self._memory: dict[tuple[str, int], bytes] = {}
         self._total = 0
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return RangeCache, (self._limit, self._folder)
 
     def get(self, url: str, offset: int, size: int) -> bytes | None:

@@ -7,14 +7,14 @@ store appears when its upload is complete.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 from shutil import rmtree
 from tempfile import TemporaryDirectory
-from typing import Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 from mocpack import io
 from mocpack.common.arguments import is_url
@@ -23,6 +23,9 @@ from mocpack.common.termination import unwind_when_terminated
 from mocpack.corpora.remote import file_system, name_store_errors
 from mocpack.errors import UsageError
 from mocpack.io.atomic import atomic_stream, write_atomically
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
 
 # object stores, which have buckets instead of folders
 BUCKET_PROTOCOLS = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oci", "oss"}
@@ -207,31 +210,31 @@ def base_name(name: str) -> PurePosixPath | Path:
     return PurePosixPath(name.rpartition("/")[2]) if is_url(name) else Path(Path(name).name)
 
 
-def _call(url: str, ask: Callable[[Any, str], Result]) -> Result:
+def _call(url: str, ask: Callable[[AbstractFileSystem, str], Result]) -> Result:
     """Call a function with a URL's file system; turn its errors into `OSError`s with the URL."""
     with name_store_errors(url):
         # no listing cache, because other processes write to the same folders
         return ask(*file_system(url, {"use_listings_cache": False}))
 
 
-def _write_object(system: Any, path: str, data: bytes) -> None:
+def _write_object(system: AbstractFileSystem, path: str, data: bytes) -> None:
     _make_folder(system, path)
     system.pipe_file(path, data)
 
 
-def _upload(system: Any, path: str, here: Path) -> None:
+def _upload(system: AbstractFileSystem, path: str, here: Path) -> None:
     _make_folder(system, path)
     system.put_file(str(here), path)
 
 
-def _make_folder(system: Any, path: str) -> None:
+def _make_folder(system: AbstractFileSystem, path: str) -> None:
     """Create the folder of a file, except in object stores, where it could create a bucket."""
     protocols = {system.protocol} if isinstance(system.protocol, str) else set(system.protocol)
     if not protocols & BUCKET_PROTOCOLS:
         system.makedirs(system._parent(path), exist_ok=True)
 
 
-def _list_url(system: Any, path: str) -> list[FileInfo]:
+def _list_url(system: AbstractFileSystem, path: str) -> list[FileInfo]:
     has_pattern = bool({"*", "?", "["} & set(path))
     look = system.glob if has_pattern else system.find
     try:
@@ -242,13 +245,15 @@ def _list_url(system: Any, path: str) -> list[FileInfo]:
     return [_to_file_info(system, system.unstrip_protocol(name), info) for name, info in rows]
 
 
-def _to_file_info(system: Any, url: str, info: dict[str, Any]) -> FileInfo:
+def _to_file_info(system: AbstractFileSystem, url: str, info: Mapping[str, object]) -> FileInfo:
     mark = info.get("ETag") or info.get("etag") or info.get("md5Hash") or info.get("mtime")
     mark = mark or info.get("LastModified") or info.get("created") or ""
-    return FileInfo(url, int(info.get("size") or 0), str(mark).strip('"'), _modified_time(info))
+    size = info.get("size")
+    number = size if isinstance(size, int) else 0
+    return FileInfo(url, number, str(mark).strip('"'), _modified_time(info))
 
 
-def _modified_time(info: dict[str, Any]) -> float:
+def _modified_time(info: Mapping[str, object]) -> float:
     modified = info.get("LastModified") or info.get("mtime") or info.get("created")
     if isinstance(modified, datetime):
         return modified.timestamp()

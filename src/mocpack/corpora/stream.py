@@ -6,9 +6,8 @@ that it has already yielded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain
-from typing import Any
 
 import numpy as np
 
@@ -81,7 +80,7 @@ class Stream:
         """Return the position, for `load_state_dict` of a stream over the same windows."""
         return {"epoch": self.epoch, "given": self._yielded, "seed": self.seed}
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, int]) -> None:
         """Resume at the position of another stream."""
         self.epoch, self._yielded = int(state["epoch"]), int(state["given"])
         self.seed = int(state["seed"])

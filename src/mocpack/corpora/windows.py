@@ -7,7 +7,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from math import ceil
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple, TypedDict
 
 import numpy as np
 
@@ -57,6 +57,19 @@ class _Place(NamedTuple):
     start: int
     stop: int
     mirrored: bool
+
+
+class WindowOptions(TypedDict, total=False):
+    """The options of `Windows`."""
+
+    fps: float | None
+    stride: float | None
+    features: str | Sequence[str]
+    mirror: bool | Literal["skip"]
+    mirror_tolerance: float
+    root_relative: bool
+    where: str | None
+    cache: str | int | DecodedCache | None
 
 
 class Windows:
@@ -154,13 +167,13 @@ class Windows:
         self.width = sum(part.stop - part.start for part in self.columns.values())
         self.cache = self._open_cache(cache)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (vars(self) | {"_window_plans": {}},)
+    def __getstate__(self) -> dict[str, object]:
+        return vars(self) | {"_window_plans": {}}
 
     def __len__(self) -> int:
         return int(self._ends[-1])
 
-    def __getitem__(self, key: Any) -> F32:
+    def __getitem__(self, key: int | slice | Sequence[int] | I64) -> F32:
         """Return a window (rows, width), or several for a sequence or slice (n, rows, width)."""
         if isinstance(key, slice):
             return self.batch(range(*key.indices(len(self))))
@@ -183,8 +196,8 @@ class Windows:
         if out is None:
             out = np.empty((len(indices), self.rows, self.width), np.float32)
         self.prefetch(indices)
-        for index, clip_position in zip(indices, out, strict=True):
-            self.read(index, clip_position)
+        for index, window in zip(indices, out, strict=True):
+            self.read(index, window)
         return out
 
     def prefetch(self, indices: Sequence[int] | I64) -> None:
@@ -290,14 +303,17 @@ class Windows:
             )
         return plans
 
-    def _window_plan(self, header: ClipHeader, **options: Any) -> _core.WindowPlan:
+    def _window_plan(
+        self, header: ClipHeader, *, mirror: bool = False, step: float = 1.0
+    ) -> _core.WindowPlan:
         return window_plan(
             header,
             self.features if self._clip_features is None else ("positions",),
             rate=self.fps,
             relative=self._relative,
             tolerance=self._tolerance,
-            **options,
+            mirror=mirror,
+            step=step,
         )
 
     def _find_kinds(self, gaps: int) -> tuple[list[_ClipKind], I64]:
@@ -356,7 +372,7 @@ class Windows:
     def _check_skeletons(self) -> dict[str, slice]:
         """Raise if clips have different skeletons; return the columns of each feature."""
         bases = self.corpus.index.columns[self.clips, 0]
-        first: tuple[str, Any] | None = None
+        first: tuple[str, object] | None = None
         headers: dict[str, ClipHeader] = {}
         for base in np.unique(bases):
             clip = self.clips[int(np.argmax(bases == base))]
@@ -396,12 +412,12 @@ class Windows:
         return DecodedCache(self.corpus, parse_size(cache, "cache"))
 
 
-def _to_array(values: I64 | F64) -> array[Any]:
+def _to_array(values: I64) -> array[int]:
     """Return numbers by clip as an array.
 
     An element of a numpy array costs more time than copying a window, one of a list a cache miss.
     """
-    return array("d" if values.dtype == np.float64 else "q", values.tobytes())
+    return array("q", values.astype(np.int64, copy=False).tobytes())
 
 
 def _common_rate(rates: F64) -> float:
@@ -415,9 +431,3 @@ def _check_positive(**given: float) -> None:
     for name, value in given.items():
         if not is_finite(value) or not 0 < value <= 1e9:
             raise UsageError(f"{name} must be above 0 and at most 1e9, got {value!r:.80}")
-
-
-def _restore(state: dict[str, Any]) -> Windows:
-    made = Windows.__new__(Windows)
-    vars(made).update(state)
-    return made

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self, TypedDict
 
 import numpy as np
 
@@ -20,7 +20,18 @@ from mocpack.errors import LosslessWarning, UsageError
 from mocpack.io.choice import list_names
 from mocpack.motion import Motion
 
+if TYPE_CHECKING:
+    from pyarrow import Table
+
 SUFFIX = ".mocps"
+
+
+class WriterOptions(TypedDict, total=False):
+    """Options of an archive that is written: labels of its catalog, and bytes per shard."""
+
+    meta: Table | None
+    name_pattern: str | None
+    shard_size: int | None
 
 
 class CorpusWriter:
@@ -38,9 +49,9 @@ class CorpusWriter:
         path: str | Path,
         *,
         shard_size: int | None = None,
-        meta: Any = None,
+        meta: Table | None = None,
         name_pattern: str | None = None,
-        table: Any = None,
+        table: Table | None = None,
         append: bool = False,
     ) -> None:
         self._path = str(path)
@@ -130,7 +141,9 @@ class CorpusWriter:
 
     def _warn_lossless(self) -> None:
         """Warn about clips that the automatic choice stored without loss."""
-        names = [row[catalog.CLIP_COLUMN] for row in self._rows if catalog.LOSSLESS_COLUMN in row]
+        names = [
+            str(row[catalog.CLIP_COLUMN]) for row in self._rows if catalog.LOSSLESS_COLUMN in row
+        ]
         if names:
             warnings.warn(
                 f"{self._path}: {len(names)} of {len(self._rows)} clips are stored without loss "
@@ -147,7 +160,7 @@ class CorpusWriter:
         storage.check_version(self._path, self._version)  # before shards appear
         self._top.end(table, None if self._shard_size is None else self._merge_indexes())
 
-    def _build_catalog(self) -> Any:
+    def _build_catalog(self) -> Table:
         if self._table is not None:
             return self._table
         new = catalog.make_table(self._rows)

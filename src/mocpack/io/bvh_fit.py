@@ -63,7 +63,7 @@ def _order_depth_first(clip: Clip) -> Clip:
     translated = {int(place[j]): m for m, j in enumerate(clip.translated_joints)}
     moved = sorted(translated)
     header = clip.with_header(
-        skeleton=_reorder_skeleton(clip.skeleton, order), translated_joints=moved
+        skeleton=_reorder_skeleton(clip.skeleton, order), translated_joints=tuple(moved)
     )
     return Clip(
         header,

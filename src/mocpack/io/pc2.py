@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from mocpack.errors import CorruptionError, TruncatedError
+from mocpack.common.json_object import Json, get_member
+from mocpack.errors import CorruptionError, InvalidClipError, TruncatedError
 from mocpack.io.assumptions import choose_frame_rate, warn_of_frame_rate
 from mocpack.model.clip import VertexClip
 
@@ -56,8 +57,10 @@ def read(data: bytes, *, unit: float | None = None, fps: float | None = None) ->
 def write(clip: VertexClip) -> bytes:
     """Return the vertices as a PC2 file; the format has no faces and no frame rate."""
     warn_of_frame_rate(clip.frame_rate, DEFAULT_FRAME_RATE, "a PC2 file")
-    start = float(clip.metadata.get("pc2_start", 0.0))
-    step = float(clip.metadata.get("pc2_step", 1.0))
+    times: dict[str, Json] = {"pc2_start": 0.0, "pc2_step": 1.0, **clip.metadata}
+    start, step = (
+        get_member(times, n, float, "metadata", InvalidClipError) for n in ("pc2_start", "pc2_step")
+    )
     points, samples = clip.header.vertex_count, clip.frame_count
     head = HEADER.pack(MAGIC, VERSION, points, start, step, samples)
     return head + clip.vertices.astype("<f4").tobytes()

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from mocpack import _core
 from mocpack.common.arguments import check_array, check_integers, check_number, check_sequence
 from mocpack.common.arrays import F64, Mask
 from mocpack.common.frozen import FrozenPickle, build_unchecked, freeze_array, is_frozen, read_only
+from mocpack.common.json_object import Json
 from mocpack.errors import HingeWarning, InvalidClipError, UnsupportedClipError, UsageError
 from mocpack.model import derivations, kinematics, rotations, space
 from mocpack.model.display import bones, plot_poses, render_html, summarize
@@ -27,6 +28,8 @@ from mocpack.model.header import AnyHeader as AnyHeader
 from mocpack.model.header import ClipHeader as ClipHeader
 from mocpack.model.header import (
     HasHeader,
+    HeaderChanges,
+    Selection,
     check_space,
     joint_indices,
     parse_selection,
@@ -42,9 +45,44 @@ from mocpack.model.space import HANDEDNESS, MAX_COORDINATE_M, MAX_DECODED_COORDI
 from mocpack.model.take_data import NO_TAKE_DATA, TakeData, Track, check_take_data, split_scales
 from mocpack.model.vertex_clip import VertexClip as VertexClip
 
+if TYPE_CHECKING:
+    from mpl_toolkits.mplot3d import Axes3D
+
 UNIT_TOLERANCE = 1e-3  # a quaternion further from unit length is an error, not rounding
 MAX_QUIET_ANGLE_RAD = 1e-4  # `angles` warns if a joint is further off its hinge axis
 MAX_QUIET_SLIDE_M = 1e-5  # the same for sliders, in meters
+
+
+class TakeOptions(TypedDict, total=False):
+    """Arguments of `Clip.build` that do not describe poses."""
+
+    frame_time: float | None
+    metadata: Mapping[str, Json] | None
+    channels: npt.ArrayLike | None
+    scales: npt.ArrayLike | None
+    scaled_joints: Sequence[str | int] | None
+    times: npt.ArrayLike | None
+    start_time: float
+    tracks: Mapping[str, Track] | None
+    loop: bool
+    interpolated: bool
+
+
+class BuildOptions(TakeOptions, total=False):
+    frame_rate: float | None
+    unit: float
+    valid: npt.ArrayLike | None
+    handedness: str
+
+
+class ClipChanges(BuildOptions, total=False):
+    """Arguments of `Clip.build`, which `Clip.replace` can change."""
+
+    skeleton: Skeleton
+    rotations: npt.ArrayLike
+    translations: npt.ArrayLike
+    translated_joints: Sequence[str | int]
+    up: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,15 +148,14 @@ class Clip(HasHeader, FrozenPickle):
             )
 
     @classmethod
-    def from_decoded(cls, header: ClipHeader, rotations: Any, translations: Any) -> Self:
+    def from_decoded(cls, header: ClipHeader, rotations: F64, translations: F64) -> Self:
         """Make a clip from arrays that the core has decoded, validated and normalized."""
         given = {
             "header": header,
             "rotations": read_only(rotations),
             "translations": read_only(translations),
         }
-        clip: Self = build_unchecked(cls, {**given, "channels": None, "take_data": NO_TAKE_DATA})
-        return clip
+        return build_unchecked(cls, {**given, "channels": None, "take_data": NO_TAKE_DATA})
 
     @classmethod
     def from_owned_arrays(cls, header: ClipHeader, rotations: F64, translations: F64) -> Self:
@@ -153,7 +190,7 @@ class Clip(HasHeader, FrozenPickle):
         middle = self.bones([self.frame_count // 2])[0]
         return render_html("Clip", summarize(self.header, self.take_data), middle)
 
-    def __getitem__(self, key: Any) -> Clip:
+    def __getitem__(self, key: Selection) -> Clip:
         """Return some frames, some joints with their ancestors, or both.
 
         ``clip[10:200]``, ``clip[::4]``, ``clip[-1]``, ``clip["LeftFoot"]``,
@@ -186,7 +223,7 @@ class Clip(HasHeader, FrozenPickle):
         frame_time: float | None = None,
         translated_joints: Sequence[str | int] = (0,),
         unit: float = 1.0,
-        metadata: Mapping[str, Any] | None = None,
+        metadata: Mapping[str, Json] | None = None,
         channels: npt.ArrayLike | None = None,
         scales: npt.ArrayLike | None = None,
         scaled_joints: Sequence[str | int] | None = None,
@@ -249,7 +286,7 @@ class Clip(HasHeader, FrozenPickle):
             handedness,
             interpolated,
         )
-        numbers = None if channels is None else check_array("channels", channels)
+        numbers = None if channels is None else np.asarray(check_array("channels", channels), float)
         seen = None if valid is None else check_array("valid", valid)
         seen = None if seen is None or np.all(seen) else np.asarray(seen, np.bool_)
         if scales is not None:
@@ -272,7 +309,7 @@ class Clip(HasHeader, FrozenPickle):
         unit: float = 1.0,
         up: str = "y",
         handedness: str = "right",
-        **others: Any,
+        **others: Unpack[TakeOptions],
     ) -> Self:
         """Make a clip of markers from positions (T, P, 3) in meters, NaN where one is missing.
 
@@ -315,7 +352,7 @@ class Clip(HasHeader, FrozenPickle):
         *,
         local: npt.ArrayLike | None = None,
         up: str = "y",
-        **others: Any,
+        **others: Unpack[BuildOptions],
     ) -> Self:
         """Make a clip from hinge angles (T, H) in radians, or meters for sliders.
 
@@ -665,7 +702,7 @@ class Clip(HasHeader, FrozenPickle):
                 raise UsageError(f"clip {k} of {len(others) + 1} must be a Clip, got {other!r:.80}")
         return Clip(*derivations.concatenate([self._samples, *(c._samples for c in others)]))
 
-    def replace(self, **changes: Any) -> Clip:
+    def replace(self, **changes: Unpack[ClipChanges]) -> Clip:
         """Return this clip with some arguments of `build` changed.
 
         `channels`, the numbers of the source, are dropped if a pose changes.
@@ -674,7 +711,7 @@ class Clip(HasHeader, FrozenPickle):
         >>> walk().replace(frame_rate=30, loop=True).fps
         30.0
         """
-        parts: tuple[Any, ...] = (self, self.header, self.take_data)
+        parts = (self, self.header, self.take_data)
         given = {f.name: getattr(part, f.name) for part in parts for f in fields(part)}
         for name in ("header", "take_data", "frame_count"):
             del given[name]
@@ -691,7 +728,7 @@ class Clip(HasHeader, FrozenPickle):
             given["scaled_joints"] = None
         return Clip.build(**{**given, **changes})
 
-    def plot(self, frames: Sequence[int] | None = None, axes: Any = None) -> Any:
+    def plot(self, frames: Sequence[int] | None = None, axes: Axes3D | None = None) -> Axes3D:
         """Draw the skeleton in some frames and the path of the root; return the matplotlib axes.
 
         Parameters
@@ -709,7 +746,7 @@ class Clip(HasHeader, FrozenPickle):
             frames = sorted({round(x) for x in np.linspace(0, len(self) - 1, 5)})
         return plot_poses(list(self.bones(frames)), self.positions()[:, 0], axes)
 
-    def with_header(self, **changes: Any) -> ClipHeader:
+    def with_header(self, **changes: Unpack[HeaderChanges]) -> ClipHeader:
         """Return this clip's header with some fields changed."""
         return replace(self.header, **changes)
 

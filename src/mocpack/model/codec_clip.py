@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
-from typing import Any
 
 import numpy as np
 
@@ -23,9 +22,7 @@ from mocpack.model.take_data import TakeData
 
 CODEC_FIELDS = ("skeleton", "frame_count", "frame_time", "translated_joints", "unit", "metadata")
 # values of all other header fields in a clip for codecs
-CODEC_DEFAULTS: dict[str, Any] = {
-    f.name: f.default for f in fields(ClipHeader) if f.name not in CODEC_FIELDS
-}
+CODEC_DEFAULTS = {f.name: f.default for f in fields(ClipHeader) if f.name not in CODEC_FIELDS}
 
 
 def codec_header(header: ClipHeader) -> ClipHeader:
@@ -35,7 +32,14 @@ def codec_header(header: ClipHeader) -> ClipHeader:
         return header
     shift = len(skeleton) - len(header.skeleton)
     translated = tuple(j + shift for j in header.translated_joints)
-    return replace(header, skeleton=skeleton, translated_joints=translated, **CODEC_DEFAULTS)
+    return ClipHeader(
+        skeleton,
+        header.frame_count,
+        header.frame_time,
+        translated,
+        header.unit,
+        header.metadata,
+    )
 
 
 def drop_take_data(clip: Clip) -> Clip:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from mocpack.common.texts import count_of
 from mocpack.model.header import ClipHeader
 from mocpack.model.skeleton import Skeleton
 from mocpack.model.take_data import TakeData
+
+if TYPE_CHECKING:
+    from mpl_toolkits.mplot3d import Axes3D
 
 PICTURE_PX = 160  # longer side of the notebook picture
 LINE_COLOR = "#c0392b"
@@ -92,7 +95,7 @@ def _draw_svg(pose: F64) -> str:
     )
 
 
-def plot_poses(poses: Sequence[F64], path: F64, axes: Any = None) -> Any:
+def plot_poses(poses: Sequence[F64], path: F64, axes: Axes3D | None = None) -> Axes3D:
     """Draw the bones (B, 2, 3) of poses and the path (T, 3) of the root; return the axes.
 
     Parameters
@@ -109,16 +112,12 @@ def plot_poses(poses: Sequence[F64], path: F64, axes: Any = None) -> Any:
         axes = figure.add_subplot(projection="3d")
     for k, pose in enumerate(poses):
         alpha = 0.35 + 0.65 * (k + 1) / len(poses)
-        draw_bones(axes, pose, color=LINE_COLOR, alpha=alpha, linewidth=1.6)
+        for x, y, z in pose.transpose(0, 2, 1):  # clips are y up, matplotlib is z up
+            axes.plot(
+                x, -z, y, color=LINE_COLOR, alpha=alpha, linewidth=1.6, solid_capstyle="round"
+            )
     axes.plot(path[:, 0], -path[:, 2], path[:, 1], color="#888888", linewidth=0.8)
     axes.set_aspect("equal")
     axes.set_axis_off()
     axes.view_init(elev=8, azim=-60)
     return axes
-
-
-def draw_bones(axes: Any, pose: F64, **style: Any) -> None:
-    """Draw bones (B, 2, 3) into 3-d axes; clips are y up, matplotlib is z up."""
-    for bone in pose:
-        x, y, z = bone.T
-        axes.plot(x, -z, y, solid_capstyle="round", **style)

@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Integral
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import ClassVar, TypedDict
 
 import numpy as np
 
 from mocpack.common.arguments import check_array, check_integer, check_number, check_sequence
 from mocpack.common.arrays import F64, I32
 from mocpack.common.frozen import FrozenPickle, FrozenValue, build_unchecked
-from mocpack.common.json_object import MAX_METADATA, pack_object
+from mocpack.common.json_object import MAX_METADATA, Json, pack_object
 from mocpack.errors import InvalidClipError, UsageError
 from mocpack.model.skeleton import MAX_JOINTS, Skeleton
 from mocpack.model.space import HANDEDNESS, UP_AXES
@@ -24,6 +24,10 @@ from mocpack.model.take_data import TakeData, Track
 
 MAX_TIME_S = 1e9  # seconds
 MAX_FRAMES = 1 << 62
+
+Joints = str | Sequence[str | int]
+Selection = int | slice | str | list[str] | list[str | int] | tuple[int | slice, Joints]
+"""What an index into a motion selects: frames, joints with their ancestors, or both."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +67,7 @@ class ClipHeader(FrozenValue):
     frame_time: float = 1 / 120
     translated_joints: tuple[int, ...] = (0,)
     unit: float = 1.0
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Json] = field(default_factory=dict)
     scaled_joints: tuple[int, ...] = ()
     start_time: float = 0.0
     loop: bool = False
@@ -115,8 +119,7 @@ class ClipHeader(FrozenValue):
         """Return this header with another number of frames, without validating it again."""
         if count == self.frame_count:
             return self
-        changed: ClipHeader = build_unchecked(ClipHeader, {**vars(self), "frame_count": count})
-        return changed
+        return build_unchecked(ClipHeader, {**vars(self), "frame_count": count})
 
     def joints(self, joints: Sequence[str | int]) -> ClipHeader:
         """Return the header for some joints and their ancestors."""
@@ -140,7 +143,7 @@ class VertexHeader(FrozenPickle):
     faces: I32
     frame_count: int
     frame_time: float = 1 / 30
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Json] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_integer("vertex_count", self.vertex_count, 1, 2**24, error=InvalidClipError)
@@ -172,10 +175,27 @@ def array_bytes(header: AnyHeader, frames: int | None = None) -> int:
     return count * 24 * header.vertex_count
 
 
+class HeaderChanges(TypedDict, total=False):
+    """Fields of a `ClipHeader`, which `Clip.with_header` can change."""
+
+    skeleton: Skeleton
+    frame_count: int
+    frame_time: float
+    translated_joints: tuple[int, ...]
+    unit: float
+    metadata: Mapping[str, Json]
+    scaled_joints: tuple[int, ...]
+    start_time: float
+    loop: bool
+    up: str
+    handedness: str
+    interpolated: bool
+
+
 class HasHeader:
     """Properties of a clip that its header provides, for skeletons and meshes."""
 
-    header: Any
+    header: AnyHeader
 
     def __len__(self) -> int:
         """Return the number of frames."""
@@ -183,17 +203,17 @@ class HasHeader:
 
     @property
     def frame_count(self) -> int:
-        return int(self.header.frame_count)
+        return self.header.frame_count
 
     @property
     def frame_time(self) -> float:
         """Seconds per frame, as in the source."""
-        return float(self.header.frame_time)
+        return self.header.frame_time
 
     @property
     def frame_rate(self) -> float:
         """Frames per second."""
-        return float(self.header.frame_rate)
+        return self.header.frame_rate
 
     @property
     def fps(self) -> float:
@@ -201,22 +221,25 @@ class HasHeader:
         return self.frame_rate
 
     @property
-    def metadata(self) -> Mapping[str, Any]:
+    def metadata(self) -> Mapping[str, Json]:
         """JSON-compatible values, stored unchanged."""
-        return self.header.metadata  # type: ignore[no-any-return]
+        return self.header.metadata
 
 
-def parse_selection(key: Any, count: int) -> tuple[int, int, int, Any]:
+def parse_selection(key: Selection, count: int) -> tuple[int, int, int, Joints | None]:
     """Parse an index into a motion: return (start, stop, step, joints).
 
     >>> [parse_selection(key, 100) for key in (slice(10, None, 2), -1, "LeftFoot")]
     [(10, 100, 2, None), (99, 100, 1, None), (0, 100, 1, 'LeftFoot')]
     """
-    which, joints = key if isinstance(key, tuple) and len(key) == 2 else (key, None)
+    which: object = key
+    joints: Joints | None = None
+    if isinstance(key, tuple) and len(key) == 2:
+        which, joints = key
     if isinstance(which, str | list):
         if joints is not None:
             raise UsageError(f"frames come before joints: write [10:200, {which!r}]")
-        which, joints = slice(None), which
+        joints, which = which, slice(None)
     if isinstance(which, slice):
         try:
             which.indices(count)
@@ -246,7 +269,7 @@ def check_frames(start: int, stop: int, count: int) -> None:
         )
 
 
-def check_space(up: Any, handedness: Any) -> None:
+def check_space(up: object, handedness: object) -> None:
     """Raise `InvalidClipError` for an unknown up axis or handedness."""
     known = isinstance(up, str) and isinstance(handedness, str)
     if not known or up not in UP_AXES or handedness not in HANDEDNESS:
@@ -351,9 +374,9 @@ def _join_track(name: str, parts: Sequence[tuple[Track, float, float, float, flo
         raise UsageError(f"track {name!r} must have the same kind, unit and bound in all clips")
     times = np.concatenate(seconds)
     if head.kind == "label":
-        values: Any = [text for part in cut for text in part.values]
-        new = [k for k, text in enumerate(values) if k == 0 or text != values[k - 1]]
-        return replace(head, values=[values[k] for k in new], times=times[new])
+        texts = [text for part in cut for text in part.values]
+        new = [k for k, text in enumerate(texts) if k == 0 or text != texts[k - 1]]
+        return replace(head, values=[texts[k] for k in new], times=times[new])
     values = np.concatenate([part.values for part in cut])
     step = parts[0][0].frame_time or parts[0][1]
     start = float(times[0]) if len(times) else 0.0
@@ -385,7 +408,7 @@ def _check_timing(frame_count: int, frame_time: float) -> None:
     check_number("frame_time", frame_time, 1e-6, 1e6, error=InvalidClipError)
 
 
-def _check_metadata(metadata: Any) -> Mapping[str, Any]:
+def _check_metadata(metadata: Mapping[str, Json]) -> Mapping[str, Json]:
     """Return metadata as a read-only mapping; it must be a JSON object."""
     if isinstance(metadata, MappingProxyType):  # another header has validated it
         return metadata

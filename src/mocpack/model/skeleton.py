@@ -6,14 +6,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core
 from mocpack.common.arguments import check_array, check_integer, check_sequence
-from mocpack.common.arrays import F64, I32, Mask
+from mocpack.common.arrays import F64, I32, U8, Mask
 from mocpack.common.frozen import FrozenValue, freeze_array
 from mocpack.common.texts import check_text
 from mocpack.errors import InvalidClipError, UnsupportedClipError, UsageError
@@ -380,7 +380,7 @@ class Skeleton(FrozenValue):
             )
         return self._natives[joints]
 
-    def _native_hinges(self) -> tuple[npt.NDArray[Any], ...]:
+    def _native_hinges(self) -> tuple[I32, U8, F64, F64]:
         """Return joints (H,), slider flags (H,), axes (H, 3) and limits (H, 2), sorted by joint."""
         hinges = self.hinges
         if hinges is None:

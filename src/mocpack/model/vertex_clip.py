@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +12,9 @@ import numpy.typing as npt
 from mocpack.common.arguments import check_number
 from mocpack.common.arrays import F64, I32
 from mocpack.common.frozen import FrozenPickle, freeze_array
+from mocpack.common.json_object import Json
 from mocpack.errors import InvalidClipError, UsageError
-from mocpack.model.header import HasHeader, VertexHeader, check_frames, parse_selection
+from mocpack.model.header import HasHeader, Selection, VertexHeader, check_frames, parse_selection
 from mocpack.model.space import MAX_DECODED_COORDINATE_M
 
 
@@ -51,7 +52,7 @@ class VertexClip(HasHeader, FrozenPickle):
             f"  within {reach[0]:.3g} x {reach[1]:.3g} x {reach[2]:.3g} m"
         )
 
-    def __getitem__(self, key: Any) -> VertexClip:
+    def __getitem__(self, key: Selection) -> VertexClip:
         """Return some frames: ``clip[10:200]``, ``clip[::4]``, ``clip[-1]``.
 
         >>> from mocpack.testing.motions import vertex_wave
@@ -63,7 +64,7 @@ class VertexClip(HasHeader, FrozenPickle):
         if joints is not None:
             raise UsageError(f"a vertex animation has no joints to select, got {joints!r}")
         chosen = self.vertices[start:stop:step]
-        header = self.with_header(frame_count=len(chosen), frame_time=self.frame_time * step)
+        header = replace(self.header, frame_count=len(chosen), frame_time=self.frame_time * step)
         return VertexClip(header, chosen)
 
     @classmethod
@@ -73,7 +74,7 @@ class VertexClip(HasHeader, FrozenPickle):
         faces: npt.ArrayLike | None = None,
         *,
         frame_rate: float = 30.0,
-        metadata: Mapping[str, Any] | None = None,
+        metadata: Mapping[str, Json] | None = None,
     ) -> Self:
         """Make a vertex animation from arrays (T, V, 3) and (F, 3)."""
         vertices = np.asarray(vertices, np.float64)
@@ -106,7 +107,7 @@ class VertexClip(HasHeader, FrozenPickle):
     def frames(self, start: int, stop: int) -> VertexClip:
         """Return frames `start` to `stop`, half-open."""
         check_frames(start, stop, self.frame_count)
-        return VertexClip(self.with_header(frame_count=stop - start), self.vertices[start:stop])
+        return VertexClip(replace(self.header, frame_count=stop - start), self.vertices[start:stop])
 
     def velocities(self) -> F64:
         """Return velocities (T, V, 3) of all vertices, in meters per second.
@@ -133,7 +134,7 @@ class VertexClip(HasHeader, FrozenPickle):
         check_number("fps", fps, 1e-6, 1e6)
         count = int((self.frame_count - 1) * self.frame_time * fps + 1e-6) + 1
         at = np.minimum(np.arange(count) / (fps * self.frame_time), self.frame_count - 1)
-        header = self.with_header(frame_count=count, frame_time=1 / fps)
+        header = replace(self.header, frame_count=count, frame_time=1 / fps)
         return VertexClip(header, self._interpolate(at))
 
     def concat(self, *others: VertexClip) -> VertexClip:
@@ -153,12 +154,8 @@ class VertexClip(HasHeader, FrozenPickle):
                     raise UsageError(
                         f"clip {k} of {len(clips)} has a different {name} than the first"
                     )
-        header = self.with_header(frame_count=sum(map(len, clips)))
+        header = replace(self.header, frame_count=sum(map(len, clips)))
         return VertexClip(header, np.concatenate([clip.vertices for clip in clips]))
-
-    def with_header(self, **changes: Any) -> VertexHeader:
-        """Return this clip's header with some fields changed."""
-        return replace(self.header, **changes)
 
     def sample(self, time: float) -> VertexClip:
         """Return the shape at `time` seconds as a one-frame clip: linear, clamped."""
@@ -168,7 +165,7 @@ class VertexClip(HasHeader, FrozenPickle):
     def pose_at(self, at: float) -> VertexClip:
         """Return the shape at a frame index, which may be fractional, as a one-frame clip."""
         check_number("at", at, 0, self.frame_count - 1)
-        return VertexClip(self.with_header(frame_count=1), self._interpolate(np.array([at])))
+        return VertexClip(replace(self.header, frame_count=1), self._interpolate(np.array([at])))
 
     def _interpolate(self, at: F64) -> F64:
         """Return the vertices (N, V, 3) at frame indices (N,), interpolated linearly."""

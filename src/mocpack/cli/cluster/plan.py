@@ -30,7 +30,9 @@ def run(
     force: options.Force = False,
 ) -> int:
     """Write a plan: which files to pack, their hashes, and how to pack them."""
-    found = find_inputs(inputs, PackOptions(*encoding.parse(), reading.to_arguments(), frames))
+    found = find_inputs(
+        inputs, PackOptions.parse(*encoding.parse(), reading.to_arguments(), frames)
+    )
     files.check_not_input(output, found.files.values())
     if not output.endswith(".jsonl"):
         raise UsageError(f"--output must end in .jsonl, got {output}")

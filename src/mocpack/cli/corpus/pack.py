@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -20,6 +20,7 @@ from mocpack.corpora.engines import make_engine
 from mocpack.corpora.packing import ALL_FRAMES, PackOptions, RejectedFile, append, pack
 from mocpack.corpora.parts import make_counter
 from mocpack.corpora.sole_writer import sole_writer
+from mocpack.corpora.writing import WriterOptions
 from mocpack.errors import LosslessWarning, UsageError
 
 
@@ -53,7 +54,7 @@ def run(
     as_json: options.Json = False,
 ) -> int:
     """Pack motion files into one archive with a catalog of its clips."""
-    packing = PackOptions(*encoding.parse(), reading.to_arguments(), frames)
+    packing = PackOptions.parse(*encoding.parse(), reading.to_arguments(), frames)
     in_parts = resume or engine is not None or address is not None
     if add and in_parts:
         raise UsageError("--append cannot be combined with --resume or --engine")
@@ -74,7 +75,13 @@ def run(
 
 
 def _pack_at_once(
-    found: PackInputs, output: str, ending: dict[str, Any], *, add: bool, workers: int, force: bool
+    found: PackInputs,
+    output: str,
+    ending: WriterOptions,
+    *,
+    add: bool,
+    workers: int,
+    force: bool,
 ) -> list[RejectedFile]:
     """Pack into a new archive, or append to an existing one, without parts."""
     if not add:

@@ -10,6 +10,7 @@ kinematics, without noise and for errors of position.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -114,5 +115,5 @@ def _spread(clip: Clip, frames: int | None) -> npt.NDArray[np.intp]:
 
 def _poses(clip: Clip, chosen: npt.NDArray[np.intp]) -> Clip:
     channels = None if clip.channels is None else clip.channels[chosen]
-    header = clip.with_header(frame_count=len(chosen))
+    header = replace(clip.header, frame_count=len(chosen))
     return Clip(header, clip.rotations[chosen], clip.translations[chosen], channels)
