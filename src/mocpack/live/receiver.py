@@ -77,7 +77,7 @@ class Receiver:
     ----------
     counts : Counter of PacketStatus
         Number of packets with each status.
-    last_status : Answer
+    last_status : PacketStatus
         Status of the last packet.
     """
 

@@ -60,7 +60,7 @@ class Performer:
     ----------
     id : int
         Id of the performer in messages to the audience.
-    buffer : Store
+    buffer : StreamBuffer
     hello : bytes
     round_trip : function
         Returns the round-trip time to the performer in seconds; 0 before it is known.
@@ -112,7 +112,7 @@ class Relay:
         Host names that requests may use, besides those of the loopback. On other addresses than
         the loopback, an empty tuple allows every name, since tokens protect the relay there.
     recorder : Recorder, optional
-    endpoints : list of Door
+    endpoints : list of Endpoint
         Endpoints for other transports, opened and closed with the relay.
     ports : tuple of int
         Other ports of this host that the page may connect to.
