@@ -43,13 +43,13 @@ def expand_includes(path: Path, seen: set[str]) -> str:
     """Return a file with each include of our own headers replaced by the header, once."""
     out = [f"// ---- {path.relative_to(CORE).as_posix()}"]
     for line in path.read_text().splitlines():
-        found = OWN_INCLUDE.match(line)
-        if found is None:
+        match = OWN_INCLUDE.match(line)
+        if match is None:
             if line != "#pragma once":
                 out.append(line)
-        elif found[1] not in seen:
-            seen.add(found[1])
-            out.append(expand_includes(find_header(found[1], path), seen))
+        elif match[1] not in seen:
+            seen.add(match[1])
+            out.append(expand_includes(find_header(match[1], path), seen))
     return "\n".join(out)
 
 

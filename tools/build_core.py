@@ -93,10 +93,10 @@ def run_quietly(
 
 def find_zig() -> str:
     """Return the program itself: `python -m ziglang` would start Python for every source."""
-    found = find_spec("ziglang")
-    if found is None or found.origin is None:
+    spec = find_spec("ziglang")
+    if spec is None or spec.origin is None:
         sys.exit("ziglang is not installed; `make wheel` and `make cross` install it")
-    return str(Path(found.origin).parent / "zig")
+    return str(Path(spec.origin).parent / "zig")
 
 
 if __name__ == "__main__":

@@ -65,7 +65,7 @@ class Calls:
 
 
 @contextlib.contextmanager
-def counting(calls: Calls) -> Iterator[None]:
+def count_core_calls(calls: Calls) -> Iterator[None]:
     """Count the calls of this thread and of threads that start meanwhile."""
     originals = {name: found for name, found in vars(_core).items() if callable(found)}
 
@@ -94,7 +94,7 @@ def count(operation: Callable[[], object]) -> Calls:
     """Run an operation twice and return what the second run called."""
     operation()
     calls = Calls()
-    with counting(calls):
+    with count_core_calls(calls):
         operation()
     return calls
 
@@ -104,10 +104,10 @@ def count_windows(path: Path) -> tuple[Calls, Calls]:
     with mocpack.open(path) as warm:
         warm[120:240], warm[240:360]
     first, second = Calls(), Calls()
-    with counting(first):
+    with count_core_calls(first):
         motion = mocpack.open(path)
         motion[120:240]
-    with counting(second):
+    with count_core_calls(second):
         motion[240:360]
     motion.close()
     return first, second

@@ -24,8 +24,8 @@ AXES = dict(zip("XYZ", np.eye(3), strict=True))
 
 def convert_to_hinges(clip: mocpack.Clip) -> mocpack.Clip:
     """Return a clip with a free root and hinges that rotates like `clip`."""
-    found = clip.with_hinges(detect=True)
-    detected = found.skeleton.hinges
+    hinged = clip.with_hinges(detect=True)
+    detected = hinged.skeleton.hinges
     single = dict(detected.rows_by_joint()) if detected else {}
     names, parents, offsets = ["root"], [-1], [np.zeros(3)]
     joints: list[int] = []
@@ -56,7 +56,7 @@ def convert_to_hinges(clip: mocpack.Clip) -> mocpack.Clip:
             last[j] = add(name, parent, offset)
         elif detected and j in single and len(single[j]) == 1:
             row = single[j][0]
-            seen = np.unwrap(found.hinge_angles().angles[:, row])
+            seen = np.unwrap(hinged.hinge_angles().angles[:, row])
             last[j] = add_hinge(name, parent, offset, detected.axes[row], seen)
         else:
             order = ORDERS[j % len(ORDERS)]

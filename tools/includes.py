@@ -49,9 +49,9 @@ def find_violations(source: Path = SOURCE) -> Iterator[str]:
 
 
 def main() -> int:
-    found = list(find_violations())
-    print("\n".join(found) or f"core/src: all includes follow the {len(LAYERS)} layers")
-    return 1 if found else 0
+    violations = list(find_violations())
+    print("\n".join(violations) or f"core/src: all includes follow the {len(LAYERS)} layers")
+    return 1 if violations else 0
 
 
 if __name__ == "__main__":

@@ -24,22 +24,22 @@ FAMILY_PREFIXES = ("mocpack.codecs.", "mocpack.papers.")
 @cache
 def modules() -> dict[str, Path]:
     """Return every module of the package by its dotted name."""
-    found = {}
+    paths = {}
     for path in sorted(SOURCE.rglob("*.py")):
         parts = path.relative_to(SOURCE.parent).with_suffix("").parts
-        found[".".join(parts).removesuffix(".__init__")] = path
-    return found
+        paths[".".join(parts).removesuffix(".__init__")] = path
+    return paths
 
 
 @cache
 def users(*, at_import: bool = False) -> dict[str, set[str]]:
     """Return for each module the modules that import it; `at_import` leaves out later imports."""
-    known, found = modules(), defaultdict(set)
+    known, importers = modules(), defaultdict(set)
     for name, path in known.items():
         tree = ast.parse(path.read_text(encoding="utf-8"))
         for imported in _imports(tree.body if at_import else ast.walk(tree), known):
-            found[imported].add(name)
-    return found
+            importers[imported].add(name)
+    return importers
 
 
 def families_of(names: set[str]) -> set[str]:
@@ -102,11 +102,11 @@ def sizes() -> str:
 
 def package_folders() -> list[Path]:
     """Return the folders of the package that the table lists, `codecs` and `papers` by family."""
-    found = []
+    folders = []
     for folder in sorted(p for p in SOURCE.iterdir() if any(p.rglob("*.py"))):
         inner = sorted(p for p in folder.iterdir() if any(p.glob("*.py")))
-        found += inner if folder.name in ("codecs", "papers", "bench") else [folder]
-    return found
+        folders += inner if folder.name in ("codecs", "papers", "bench") else [folder]
+    return folders
 
 
 def function_lengths() -> Iterator[int]:

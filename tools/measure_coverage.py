@@ -50,10 +50,10 @@ def measure_core() -> None:
 
 def report(name: str, table: Path) -> None:
     """Print the share of covered lines in a table's row TOTAL."""
-    found = re.search(r"^TOTAL .*?(\d+%)", table.read_text(), re.MULTILINE)
-    if found is None:
+    match = re.search(r"^TOTAL .*?(\d+%)", table.read_text(), re.MULTILINE)
+    if match is None:
         sys.exit(f"{table}: expected a row TOTAL with a percentage, found none")
-    print(f"{name}: {found[1]} of lines ({table})")
+    print(f"{name}: {match[1]} of lines ({table})")
 
 
 def run(*command: str | Path) -> None:

@@ -26,11 +26,11 @@ def find_messages(tree: ast.AST) -> Iterator[tuple[int, str, str]]:
             continue
         name = _called_name(node)
         for argument in node.keywords:
-            text = _join(argument.value)
+            text = _literal_text(argument.value)
             if argument.arg in HELP_ARGUMENTS[:3] and text:
                 yield argument.value.lineno, str(argument.arg), text
         if name.endswith(("Error", "Warning")) or name == "warn":
-            text = next((found for one in node.args if (found := _join(one))), "")
+            text = next((found for one in node.args if (found := _literal_text(one))), "")
             if text:
                 yield node.lineno, name, text
 
@@ -42,16 +42,16 @@ def _called_name(node: ast.Call) -> str:
     return node.func.attr if isinstance(node.func, ast.Attribute) else "Error"
 
 
-def _join(node: ast.expr) -> str:
+def _literal_text(node: ast.expr) -> str:
     """Return the text of a string, an f-string or several of them; "" for anything else."""
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else ""
     if isinstance(node, ast.JoinedStr):
-        return "".join(map(_join, node.values))
+        return "".join(map(_literal_text, node.values))
     if isinstance(node, ast.FormattedValue):
         return f"{{{ast.unparse(node.value)}}}"
     if isinstance(node, ast.BinOp):
-        return _join(node.left) + _join(node.right)
+        return _literal_text(node.left) + _literal_text(node.right)
     return ""
 
 

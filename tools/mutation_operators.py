@@ -1,7 +1,7 @@
 """Generate mutants of a C++ or Python source: one small change each, by a set of operators.
 
-Comments, literals, preprocessor lines, imports, declarations and the text of error messages are
-left alone.
+Comments, literals, preprocessor lines, imports, declarations and the text of error messages stay
+unchanged.
 """
 
 from __future__ import annotations
@@ -94,11 +94,19 @@ def _describe(path: str, text: str, starts: list[int], edit: tuple[int, int, str
     lines = text.splitlines()
     around = lines[max(line - 3, 0) : line + before.count("\n") + 2]
     return Mutant(
-        path, line, operator, _joined(before), _joined(after), _joined(*around), start, end, new
+        path,
+        line,
+        operator,
+        _join_lines(before),
+        _join_lines(after),
+        _join_lines(*around),
+        start,
+        end,
+        new,
     )
 
 
-def _joined(*lines: str) -> str:
+def _join_lines(*lines: str) -> str:
     return " ".join(" ".join(lines).split())
 
 
@@ -127,7 +135,7 @@ def _mask_python(text: str) -> str:
 
 def _mask_calls(code: str, opening: str) -> str:
     for m in re.finditer(opening, code):
-        end = _closing(code, m.end() - 1)
+        end = _find_closing(code, m.end() - 1)
         code = code[: m.end()] + _fill(code[m.end() : end]) + code[end:]
     return code
 
@@ -140,7 +148,7 @@ def _fill(text: str) -> str:
     return re.sub(r"[^\n]", FILLER, text)
 
 
-def _closing(code: str, opening: int) -> int:
+def _find_closing(code: str, opening: int) -> int:
     """Return the index of the parenthesis that closes the one at `opening`."""
     depth = 0
     for place in range(opening, len(code)):
@@ -152,10 +160,10 @@ def _closing(code: str, opening: int) -> int:
 
 def _cpp_statements(code: str, text: str) -> Iterator[tuple[int, int, str, str]]:
     for m in re.finditer(r"\bif \(", code):
-        start, end = m.end(), _closing(code, m.end() - 1)
+        start, end = m.end(), _find_closing(code, m.end() - 1)
         yield start, end, "negation", f"!({text[start:end]})"
     for m in re.finditer(r"^([ \t]+)((?:\w+(?:\.|->|::))*\w+)\(", code, re.MULTILINE):
-        end = _closing(code, m.end() - 1) + 1
+        end = _find_closing(code, m.end() - 1) + 1
         stops = code[end : end + 1] == ";" and not RELEASES.search(m[2])
         if stops and m[2] not in ("if", "for", "while", "switch", "return"):
             yield m.start(2), end, "dropped call", ""
@@ -178,11 +186,11 @@ def _is_conditional(code: str, place: int) -> bool:
         head = head[:-1].rstrip()
     if not head.endswith(")"):
         return head.endswith("else")
-    opening = _opening(head)
+    opening = _find_opening(head)
     return bool(re.search(r"\b(?:if|for|while) ?$", head[:opening]))
 
 
-def _opening(head: str) -> int:
+def _find_opening(head: str) -> int:
     depth = 0
     for place in range(len(head) - 1, -1, -1):
         depth += (head[place] == ")") - (head[place] == "(")
@@ -195,10 +203,10 @@ def _python_statements(code: str, text: str) -> Iterator[tuple[int, int, str, st
     for m in re.finditer(r"^[ \t]*(?:if|elif) ([^\n]+):$", code, re.MULTILINE):
         yield *m.span(1), "negation", f"not ({text[m.start(1) : m.end(1)]})"
     for m in re.finditer(r"^[ \t]+(raise\b[^\n(]*\()", code, re.MULTILINE):
-        end = _closing(code, m.end() - 1) + 1
+        end = _find_closing(code, m.end() - 1) + 1
         rest = code.find("\n", end)
         yield m.start(1), rest if rest >= 0 else len(code), "dropped raise", "pass"
     for m in re.finditer(r"^[ \t]+((?:\w+\.)*\w+)\(", code, re.MULTILINE):
-        end = _closing(code, m.end() - 1) + 1
+        end = _find_closing(code, m.end() - 1) + 1
         if code[end : end + 1] == "\n" and not RELEASES.search(m[1]):
             yield m.start(1), end, "dropped call", "pass"

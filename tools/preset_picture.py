@@ -80,12 +80,14 @@ def measure_cost(clips: list[mocpack.Clip], preset: str) -> dict[str, float]:
     """Return size, bytes per frame, ratio, mean error and bytes per hour of all clips."""
     packed = [mocpack.encode(clip, preset=preset) for clip in clips]
     size, frames = sum(map(len, packed)), sum(clip.frame_count for clip in clips)
-    found = [mocpack.compare(c, mocpack.decode(p)) for c, p in zip(clips, packed, strict=True)]
+    comparisons = [
+        mocpack.compare(c, mocpack.decode(p)) for c, p in zip(clips, packed, strict=True)
+    ]
     return {
         "size": size,
         "rate": size / frames,
         "ratio": sum(map(rate.raw_size, clips)) / size,
-        "mean": float(np.mean([f["mean_mm"] for f in found])) / 1000,
+        "mean": float(np.mean([f["mean_mm"] for f in comparisons])) / 1000,
         "hour": size * 3600 / sum(c.frame_count * c.frame_time for c in clips),
     }
 

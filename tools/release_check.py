@@ -39,9 +39,9 @@ def pytest(*arguments: str) -> Check:
 
 def source_version(root: Path) -> str:
     text = (root / "src/mocpack/__init__.py").read_text(encoding="utf-8")
-    found = re.search(r'^__version__ = "(.+)"$', text, re.MULTILINE)
-    assert found
-    return found[1]
+    match = re.search(r'^__version__ = "(.+)"$', text, re.MULTILINE)
+    assert match
+    return match[1]
 
 
 def check_tree(root: Path) -> str:
@@ -58,11 +58,11 @@ def check_release(root: Path) -> str:
 
 def check_changelog(root: Path) -> str:
     text = (root / "CHANGELOG.md").read_text(encoding="utf-8")
-    found = CHANGELOG_HEADING.findall(text)
+    titles = CHANGELOG_HEADING.findall(text)
     version = source_version(root)
-    if found[:1] != [version]:
+    if titles[:1] != [version]:
         return (
-            f"CHANGELOG.md: expected a first heading '## {version} - YYYY-MM-DD', got {found[:1]}"
+            f"CHANGELOG.md: expected a first heading '## {version} - YYYY-MM-DD', got {titles[:1]}"
         )
     rest = text.partition("## Unreleased")[2].partition("\n## ")[0]
     return "CHANGELOG.md: 'Unreleased' is not empty" if rest.strip() else ""
@@ -79,8 +79,8 @@ def check_bitstreams(root: Path) -> str:
     wrong = []
     for folder in ("codecs", "papers"):
         for path in sorted((root / "src/mocpack" / folder).rglob("*.py")):
-            found = BITSTREAM.findall(path.read_text(encoding="utf-8"))
-            wrong += [path.name] if any(number != "1" for number in found) else []
+            versions = BITSTREAM.findall(path.read_text(encoding="utf-8"))
+            wrong += [path.name] if any(number != "1" for number in versions) else []
     for folder in ("src/mocpack/live", "core/src/live", "js/src/live"):
         for path in sorted((root / folder).rglob("*.*")):
             if path.suffix in (".py", ".cpp", ".h", ".ts") and LIVE_MAGIC.search(

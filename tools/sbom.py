@@ -25,11 +25,11 @@ def bill() -> dict[str, Any]:
         "specVersion": "1.6",
         "version": 1,
         "metadata": {"component": _component("mocpack", version[1], "Apache-2.0", "application")},
-        "components": [*_contained(), *_required()],
+        "components": [*_list_bundled(), *_list_required()],
     }
 
 
-def _contained() -> list[dict[str, Any]]:
+def _list_bundled() -> list[dict[str, Any]]:
     """Return the code of others in the packages; three.js has a version of its own."""
     page = (ROOT / "LICENSES/README.md").read_text(encoding="utf-8")
     lock = json.loads((ROOT / "viewer/package-lock.json").read_text(encoding="utf-8"))
@@ -44,7 +44,7 @@ def _contained() -> list[dict[str, Any]]:
     ]
 
 
-def _required() -> list[dict[str, Any]]:
+def _list_required() -> list[dict[str, Any]]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     names = [re.split(r"[<>=!~ ]", text)[0] for text in project["dependencies"]]
     return [
@@ -54,8 +54,8 @@ def _required() -> list[dict[str, Any]]:
 
 
 def _component(name: str, version: str, license: str, kind: str) -> dict[str, Any]:
-    found = {"type": kind, "name": name, "licenses": [{"expression": license}]}
-    return found | ({"version": version} if version else {})
+    component = {"type": kind, "name": name, "licenses": [{"expression": license}]}
+    return component | ({"version": version} if version else {})
 
 
 if __name__ == "__main__":

@@ -374,7 +374,7 @@ def key_distances(keys: Array) -> tuple[Array, Array]:
     return apart, bend
 
 
-def seen_by_series(distance: Array, step: Array, key_index: Array, length: Array) -> Array:
+def key_distance_context(distance: Array, step: Array, key_index: Array, length: Array) -> Array:
     root = np.sqrt(64 * length + 0.5).astype(np.int64)
     seen = np.minimum(distance, 1 << 20) * step_ratio(step - key_index) * root >> 6
     return np.minimum(seen, 1 << 14)
@@ -455,7 +455,7 @@ def _coefficients_of(at: Channels, group: Group, weight: float) -> tuple[Array, 
     above = steps[at.above[track], b]
     ratios = [np.where(other < 0, 0, step_ratio(own - other)) for other in (was, above)]
     seen = [
-        seen_by_series(distance[c, b], own, at.key_index[c], group.lengths[b])
+        key_distance_context(distance[c, b], own, at.key_index[c], group.lengths[b])
         for distance in key_distances(group.keys)
     ]
     lifted = np.clip(own - FIRST_LIFTED, 0, LIFTED_STEPS - 1)
@@ -564,7 +564,7 @@ def reaches(corpus: Iterable[Symbols]) -> tuple[Array, ...]:
             side, up, first = (padded[row[c], b + 1] for row in (at.left, at.up, at.first))
             number = at.number[c]
             seen = [
-                seen_by_series(d[c, b], steps[c, b], at.key_index[c], group.lengths[b]) >> 2
+                key_distance_context(d[c, b], steps[c, b], at.key_index[c], group.lengths[b]) >> 2
                 for d in key_distances(group.keys)
             ]
             known = [before, side, up, first, steps[c, b], length[b], number > 1]
@@ -722,7 +722,9 @@ def brief(numbers: Array, bits: int = WEIGHT_BITS) -> Array:
     return (grid * np.round(numbers / grid)).astype(int)
 
 
-def counted(rows: Array, symbols: Array, shape: tuple[int, int], weights: Array | float) -> Array:
+def count_symbols(
+    rows: Array, symbols: Array, shape: tuple[int, int], weights: Array | float
+) -> Array:
     counts = np.zeros(shape)
     np.add.at(counts, (rows, symbols), weights)
     return counts
@@ -740,7 +742,7 @@ def train(corpus: list[Symbols]) -> Tables:
     weights, constants, lifts = fit_magnitudes(rows, rng)
     classes = magnitude_classes(rows, weights, constants, lifts)
     symbols = symbol_of(rows.sizes, 2)[0]
-    counts = counted(classes, symbols, (4 * MAGNITUDE_CLASSES, SYMBOLS), rows.weights)
+    counts = count_symbols(classes, symbols, (4 * MAGNITUDE_CLASSES, SYMBOLS), rows.weights)
     by_left = counts.reshape(MAGNITUDE_CLASSES, 4, SYMBOLS).swapaxes(0, 1)
     starts = []
     for left in range(4):
@@ -754,7 +756,7 @@ def train(corpus: list[Symbols]) -> Tables:
     weights, lifts = fit_sums(inputs, places[:, 0], places[:, 1], found[:, 0], counts, 8)
     classes = sum_classes(inputs, places[:, 0], places[:, 1], weights, lifts, REACH_CLASSES)
     starts = [
-        shares(counted(classes[own], found[own, 0], (REACH_CLASSES, REACHES), counts[own]))
+        shares(count_symbols(classes[own], found[own, 0], (REACH_CLASSES, REACHES), counts[own]))
         for own in (places[:, 1] % 4 == kind for kind in range(4))
     ]
     tables["REACH_WEIGHTS"], tables["REACH_FAMILIES"] = weights, lifts
@@ -762,7 +764,7 @@ def train(corpus: list[Symbols]) -> Tables:
 
     at, found, counts = steps(corpus)
     starts = [
-        shares(counted(at[own, 1], found[own], (STEP_GUESSES, STEP_SYMBOLS), counts[own]))
+        shares(count_symbols(at[own, 1], found[own], (STEP_GUESSES, STEP_SYMBOLS), counts[own]))
         for own in (at[:, 0] == context for context in range(9))
     ]
     tables["STEP_TABLES"] = np.array(starts)
@@ -771,7 +773,9 @@ def train(corpus: list[Symbols]) -> Tables:
     weights, lifts = fit_sums(inputs, places[:, 0], places[:, 1], found[:, 0], counts, 24)
     classes = sum_classes(inputs, places[:, 0], places[:, 1], weights, lifts, KEY_CLASSES)
     tables["KEY_WEIGHTS"], tables["KEY_FAMILIES"] = weights, lifts
-    tables["KEY_TABLES"] = shares(counted(classes, found[:, 0], (KEY_CLASSES, SYMBOLS), counts))
+    tables["KEY_TABLES"] = shares(
+        count_symbols(classes, found[:, 0], (KEY_CLASSES, SYMBOLS), counts)
+    )
 
     splits = np.zeros((1, 8))
     for s in corpus:
@@ -792,7 +796,7 @@ def grid_tables(numbers: Array, rng: np.random.Generator) -> Tables:
     weights = fit_levels(numbers[rng.permutation(len(numbers))[: 4 * SAMPLE]])
     rows, symbols, _ = grid_symbols(numbers, weights)
     count = (GRID_FRACTIONS - 1) * GRID_SIDED + GRID_CLASSES
-    counts = counted(rows, symbols, (count, SYMBOLS), 1.0)
+    counts = count_symbols(rows, symbols, (count, SYMBOLS), 1.0)
     sided = counts[: GRID_FRACTIONS * GRID_SIDED].reshape(GRID_SIDED, GRID_FRACTIONS, SYMBOLS)
     starts = np.stack([shares(sided[:, i]) for i in range(GRID_FRACTIONS)], axis=1)
     above = shares(counts[GRID_FRACTIONS * GRID_SIDED :])
@@ -897,15 +901,15 @@ def write(tables: Tables, folder: Path) -> None:
             else "uint16_t"
         )
         shape = "".join(f"[{n}]" for n in table.shape)
-        lines.append(f"inline constexpr {kind} {name}{shape} = {_braced(table)};\n")
+        lines.append(f"inline constexpr {kind} {name}{shape} = {_format_initializer(table)};\n")
     (path,) = folder.rglob("*tables.inc")
     path.write_text("".join(lines))
 
 
-def _braced(table: Array) -> str:
+def _format_initializer(table: Array) -> str:
     if table.ndim == 1:
         return "{" + ",".join(map(str, table)) + "}"
-    return "{" + ",\n".join(map(_braced, table)) + "}"
+    return "{" + ",\n".join(map(_format_initializer, table)) + "}"
 
 
 def main() -> None:
@@ -931,13 +935,13 @@ def one_round(number: int, paths: list[Path], jobs: int | None) -> None:
     plain, paths = number == 0, paths[:: ROUNDS[number]]
     with ProcessPoolExecutor(jobs) as crew:
         made = list(crew.map(plain_corpus_of if plain else corpus_of, paths, range(len(paths))))
-    corpora = weighted(made)
+    corpora = weight_settings(made)
     if number == len(ROUNDS) - 1:
         print_held_out_cost(paths, corpora)
     write(train([s for corpus in corpora for part in corpus for s in part]), SOURCES)
 
 
-def weighted(corpora: list[list[list[Symbols]]]) -> list[list[list[Symbols]]]:
+def weight_settings(corpora: list[list[list[Symbols]]]) -> list[list[list[Symbols]]]:
     """Return the symbols with weights that give each setting the same total."""
     settings = range(len(corpora[0]))
     sizes = np.array([sum(s.size for corpus in corpora for s in corpus[i]) for i in settings])

@@ -67,9 +67,9 @@ def main() -> None:
     clips = [mocpack.read(path) for path in paths]
     seen = [clip for n, clip in enumerate(clips) if n % 4]
     before = payload_bytes(clips[::4])
-    found = train_levels(seen)
-    TARGET.write_text(HEAD + "".join(format_table(name, found[name]) for name in NAMES))
-    replaced: dict[str, Any] = {**found}
+    levels = train_levels(seen)
+    TARGET.write_text(HEAD + "".join(format_table(name, levels[name]) for name in NAMES))
+    replaced: dict[str, Any] = {**levels}
     with mock.patch.multiple(starts, **replaced):
         print(f"held-out clips: {before} bytes before, {payload_bytes(clips[::4])} after training")
 

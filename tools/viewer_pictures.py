@@ -105,11 +105,11 @@ def _write_animation(selection: Selection, page: Path, path: Path) -> None:
 
 
 def _load_server() -> Any:
-    found = importlib.util.spec_from_file_location("serve", EXAMPLE)
-    assert found is not None
-    assert found.loader is not None
-    serve = importlib.util.module_from_spec(found)
-    found.loader.exec_module(serve)
+    spec = importlib.util.spec_from_file_location("serve", EXAMPLE)
+    assert spec is not None
+    assert spec.loader is not None
+    serve = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(serve)
     return serve
 
 
@@ -191,8 +191,8 @@ def _reduce_colors(png: bytes) -> bytes:
 
 def _palette(pixels: npt.NDArray[np.uint8], count: int) -> list[int]:
     """Return a palette of `count` colors (r, g, b) for these pixels."""
-    found = Image.fromarray(pixels[np.newaxis]).quantize(count).getpalette() or []
-    return (found + [0] * 3 * count)[: 3 * count]
+    palette = Image.fromarray(pixels[np.newaxis]).quantize(count).getpalette() or []
+    return (palette + [0] * 3 * count)[: 3 * count]
 
 
 if __name__ == "__main__":

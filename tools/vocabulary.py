@@ -3,7 +3,8 @@
     python tools/vocabulary.py [PATH ...]        list them; exit 1 if there are any
     python tools/vocabulary.py --fix-spelling    rewrite British spellings, also in names
 
-Reads identifiers, comments, docstrings and messages of Python, C++ and TypeScript, and Markdown.
+Reads identifiers, comments, docstrings and messages of Python, C++ and TypeScript, sentences in
+strings of tests, and Markdown.
 `tools/vocabulary_allowed.txt` lists the exceptions, one per line: a path pattern, the word and the
 reason, separated by tabs. A word with an underscore or a hyphen is a name that stays as it is, such
 as a key in a file.
@@ -22,7 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 ALLOWED = Path(__file__).with_name("vocabulary_allowed.txt")
 SUFFIXES = {".py", ".pyi", ".md", ".cpp", ".h", ".hpp", ".c", ".ts", ".mjs", ".js"}
-SUFFIXES |= {".toml", ".css", ".html", ".yml", ".cff"}
+SUFFIXES |= {".inc", ".toml", ".css", ".html", ".yml", ".cff"}
 SKIPPED = (
     "LICENSES/*",
     "tests/golden/*",
@@ -74,6 +75,8 @@ PHRASES = {
     r"what became of": "the result of",
     r"what (?:is|was) (?:not )?there": "what exists, what is missing",
     r"held equal to": "compared with",
+    r"(?:is|are|was|were) (?:said|told)(?! apart)": "reported",
+    r"left alone": "unchanged",
     r"by chance": "random",
     r"(?:frames|bits|bytes|metres|meters|radians|times|packets|milliseconds|ms) an? "
     r"(?:second|frame|joint|byte|clip|packet|pixel|row|column|sample)": "per",
@@ -81,6 +84,8 @@ PHRASES = {
 }
 # Names of functions: a verb, or a noun for a value, not a participle.
 FUNCTIONS = {"asked", "kept", "told", "held", "given", "settled", "dressed", "pulled", "written_up"}
+# Sentences of tests, in strings, start with their subject.
+FRAGMENTS = re.compile(r"\"((?:what|nor|that there) [^\"\n]*)\"")
 # Constants say what they limit.
 CONSTANTS = re.compile(r"^(?:MOST|LEAST|LARGEST|LONGEST|SMALLEST|FARTHEST)_[A-Z]|_AN?_[A-Z]")
 AMERICAN = {
@@ -128,7 +133,7 @@ DEFINED = re.compile(
 )
 
 
-def find_words(text: str, suffix: str) -> Iterator[tuple[int, str, str]]:
+def find_words(text: str, suffix: str, *, is_test: bool = False) -> Iterator[tuple[int, str, str]]:
     """Yield (line number, word found, suggestion) for a file's text."""
     lines = text.splitlines()
     prose = CODE.sub(lambda m: re.sub(r"\S", " ", m.group()), text) if suffix == ".md" else text
@@ -141,6 +146,8 @@ def find_words(text: str, suffix: str) -> Iterator[tuple[int, str, str]]:
         for pattern, suggestion in PHRASES.items():
             for match in re.finditer(rf"\b{pattern}\b", line, re.IGNORECASE):
                 yield number, match.group().lower(), suggestion
+        for match in FRAGMENTS.finditer(line) if is_test else ():
+            yield number, match.group(1), "a sentence that starts with its subject"
     if suffix == ".md":
         return
     for match in DEFINED.finditer(text):
@@ -182,17 +189,19 @@ def fix_spelling(text: str, skipped: set[str]) -> str:
     """Return the text with American spellings; words joined by underscores count one by one."""
 
     def replace(match: re.Match[str]) -> str:
-        found = match.group()
-        word = found.lower()
+        written = match.group()
+        word = written.lower()
         if word not in BRITISH or word in skipped:
-            return found
+            return written
         new = BRITISH[word]
-        return new.upper() if found.isupper() else new.capitalize() if found[0].isupper() else new
+        return (
+            new.upper() if written.isupper() else new.capitalize() if written[0].isupper() else new
+        )
 
     hidden = hide_names(text, skipped)
-    found = re.finditer(r"(?<![A-Za-z])(?:[A-Z]?[a-z]+|[A-Z]+)(?![A-Za-z])", hidden)
+    words = re.finditer(r"(?<![A-Za-z])(?:[A-Z]?[a-z]+|[A-Z]+)(?![A-Za-z])", hidden)
     parts, at = [], 0
-    for match in found:
+    for match in words:
         parts += [text[at : match.start()], replace(match)]
         at = match.end()
     return "".join([*parts, text[at:]])
@@ -216,7 +225,10 @@ def main() -> int:
             if name != str(path):
                 subprocess.run(["git", "mv", str(path), name], cwd=ROOT, check=True)
             continue
-        for line, word, suggestion in find_words(hide_names(text, mine), path.suffix):
+        is_test = "tests" in path.parts
+        for line, word, suggestion in find_words(
+            hide_names(text, mine), path.suffix, is_test=is_test
+        ):
             if word not in mine:
                 print(f"{path}:{line}: {word!r}: write {suggestion!r}")
                 count += 1

@@ -60,7 +60,7 @@ uint64_t heap_start()
 	return (reinterpret_cast<uintptr_t>(&__heap_base) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-uint64_t rounded(uint64_t size)
+uint64_t round_up(uint64_t size)
 {
 	return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
@@ -68,7 +68,7 @@ uint64_t rounded(uint64_t size)
 // Allocates uninitialized memory; null if there is too little.
 void* take(void*, size_t size)
 {
-	uint64_t start = heap_end ? heap_end : heap_start(), end = start + rounded(size);
+	uint64_t start = heap_end ? heap_end : heap_start(), end = start + round_up(size);
 	uint64_t have = PAGE * __builtin_wasm_memory_size(0);
 	if (end > have && (end > UINT32_MAX ||
 					   __builtin_wasm_memory_grow(0, size_t((end - have + PAGE - 1) / PAGE)) == size_t(-1)))
@@ -81,7 +81,7 @@ void* take(void*, size_t size)
 void release(void*, void* memory, size_t size)
 {
 	uint64_t start = reinterpret_cast<uintptr_t>(memory);
-	if (memory && start + rounded(size) == heap_end)
+	if (memory && start + round_up(size) == heap_end)
 		heap_end = start;
 }
 

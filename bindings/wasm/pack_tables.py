@@ -37,7 +37,7 @@ class Array:
 
     @property
     def above(self) -> int:
-        """How many rows before each the one of the class before stands."""
+        """Distance in rows from each row to that of the class before."""
         return prod(self.shape[1:-1])
 
     def rows(self) -> list[tuple[int, ...]]:

@@ -95,9 +95,10 @@ void files_open_with_right_arguments_only(Bytes* file)
 	}
 	refused(mocpack_open(file->data(), file->size(), nullptr, nullptr, nullptr), "no room for the motion");
 	refused(mocpack_open_source(&source, nullptr, nullptr, nullptr), "no room for the motion");
-	refused(mocpack_scene_open(file->data(), file->size(), nullptr, nullptr, nullptr), "nor for the scene");
-	refused(mocpack_scene_open_source(&source, nullptr, nullptr, nullptr), "nor for the scene");
-	refused(mocpack_archive_open(&source, nullptr, nullptr, nullptr), "nor for the archive");
+	refused(mocpack_scene_open(file->data(), file->size(), nullptr, nullptr, nullptr),
+			"no room for the scene");
+	refused(mocpack_scene_open_source(&source, nullptr, nullptr, nullptr), "no room for the scene");
+	refused(mocpack_archive_open(&source, nullptr, nullptr, nullptr), "no room for the archive");
 	mocpack_Motion* motion;
 	mocpack_Scene* scene;
 	check(mocpack_open(nullptr, 100, nullptr, &motion, nullptr) == MOCPACK_TRUNCATED && !motion,

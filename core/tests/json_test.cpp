@@ -115,7 +115,7 @@ void test_utf8_is_told_from_what_is_none()
 		for (const std::string& text : *texts)
 			if (mocpack::is_utf8(reinterpret_cast<const uint8_t*>(text.data()), text.size()) !=
 				(texts == &good))
-				printf("UTF-8 of %zu bytes is told wrongly\n", text.size()), ++failures;
+				printf("UTF-8 of %zu bytes is classified wrongly\n", text.size()), ++failures;
 }
 
 void test_any_bytes_do_no_harm()

@@ -110,7 +110,8 @@ void other_targets_are_kept()
 	check(encoder.run(target, &payload, &errors) == MOCPACK_OK && errors.promised_max <= target.max_error,
 		  "an angle is kept beside a bound");
 	target = PLAIN, target.max_error = 1e-13;
-	check(encoder.run(target, &payload, &errors) == MOCPACK_BOUND_NOT_MET, "what cannot be kept is said");
+	check(encoder.run(target, &payload, &errors) == MOCPACK_BOUND_NOT_MET,
+		  "a bound that cannot be met has its own status");
 }
 
 // Out of memory at any point is a status, and everything that was taken goes back.

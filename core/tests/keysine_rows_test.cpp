@@ -127,19 +127,22 @@ void some_columns_are_those_of_all(const Head& head, const Payload& payload)
 	}
 }
 
-void rows_are_settled()
+void rows_are_normalized()
 {
 	// two frames of two quaternions, each with a number beside them
 	const float half = std::sqrt(0.5f);
 	float rows[] = {0, 0, 0, 1, half, 0, 0, half, 7, 0, 0, 0, -1, 1.0005f * half, 0, 0, 1.0005f * half, 8};
-	check(mocpack_normalize_rotation_rows(rows, 2, 2, 9, 1e-3f) == -1, "what is nearly unit is settled");
+	check(mocpack_normalize_rotation_rows(rows, 2, 2, 9, 1e-3f) == -1,
+		  "nearly unit quaternions are normalized");
 	check(rows[12] == 1, "signs are those of the frame before");
 	check(std::fabs(rows[13] - half) < 2e-7f && std::fabs(rows[16] - half) < 2e-7f, "lengths are one");
-	check(rows[8] == 7 && rows[17] == 8, "what stands beside is left alone");
+	check(rows[8] == 7 && rows[17] == 8, "numbers beside quaternions are unchanged");
 	rows[14] = std::nanf("");
-	check(mocpack_normalize_rotation_rows(rows, 2, 2, 9, 1e-3f) == 3, "what is not finite is named");
+	check(mocpack_normalize_rotation_rows(rows, 2, 2, 9, 1e-3f) == 3,
+		  "a quaternion that is not finite is located");
 	rows[14] = 0.1f;
-	check(mocpack_normalize_rotation_rows(rows, 2, 2, 9, 1e-3f) == 3, "and so is what is not nearly unit");
+	check(mocpack_normalize_rotation_rows(rows, 2, 2, 9, 1e-3f) == 3,
+		  "a quaternion far from unit length is located");
 }
 
 void damaged_groups_do_no_harm(const Head& head, const Payload& payload)
@@ -231,7 +234,7 @@ int main()
 	const Head head(body, payload);
 	rows_are_the_frames(head, payload);
 	some_columns_are_those_of_all(head, payload);
-	rows_are_settled();
+	rows_are_normalized();
 	damaged_groups_do_no_harm(head, payload);
 	Body grid;
 	grid.take_grid(false);

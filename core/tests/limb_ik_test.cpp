@@ -1,4 +1,5 @@
-// Ends of limbs go where they are sent, and what a signal's step does to the error is what it does.
+// Ends of limbs reach their targets, and the predicted effect of a signal's step on the error is the measured
+// one.
 #include <cmath>
 #include <cstdio>
 #include <random>

@@ -92,7 +92,7 @@ Decoded decode(const LosslessShape& shape, const Bytes& payload, size_t fail_at)
 	mocpack_Error error = {};
 	const bool good = mocpack::read_lossless_payload(shape, own.data(), own.size(), 0, &memory, &out, &error);
 	const double* numbers = shape.is_mesh ? out.motion : out.channels;
-	check(good || (error.status != MOCPACK_OK && error.message[0]), "what is wrong is said");
+	check(good || (error.status != MOCPACK_OK && error.message[0]), "an error has a status and a message");
 	Decoded found = {good ? MOCPACK_OK : error.status, {}};
 	if (good && numbers)
 		found.numbers.assign(numbers, numbers + NUMBER_OF_FRAMES * WIDTH);
@@ -117,7 +117,7 @@ void check_little_memory(const LosslessShape& shape, const Bytes& payload)
 		const mocpack_Status status = decode(shape, payload, fail_at).status;
 		if (status == MOCPACK_OK)
 			return;
-		check(status == MOCPACK_NO_MEMORY, "too little memory is said");
+		check(status == MOCPACK_NO_MEMORY, "missing memory has its own status");
 	}
 }
 
@@ -149,7 +149,7 @@ void check_mirrored_names()
 		int32_t mirrored[count];
 		const bool good = mocpack::mirror_joints(names, count, mirrored, &memory);
 		const bool had_memory = counter.calls <= fail_at;
-		check(good == had_memory, "too little memory for names is said");
+		check(good == had_memory, "names fail only without memory");
 		memory.release_all();
 		if (!had_memory)
 			continue;

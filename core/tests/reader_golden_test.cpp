@@ -58,7 +58,7 @@ mocpack_Status read_some(const Bytes& file, uint64_t* frames, size_t fail_at = S
 			status = read_tracks(motion, &error);
 		}
 	}
-	check(status == MOCPACK_OK || error.message[0], "what is wrong is said");
+	check(status == MOCPACK_OK || error.message[0], "an error has a message");
 	mocpack_reader_close(reader);
 	mocpack_close(motion);
 	check(counter.held == 0 && counter.most <= LIMIT, "memory is bounded and given back");
@@ -233,7 +233,7 @@ int main(int argc, char** argv)
 		while (calls < MOST_CALLS && read_some(file, &frames, calls) == MOCPACK_NO_MEMORY)
 			++calls;
 		check(calls > 3 && calls < MOST_CALLS && read_some(file, &frames, calls) == MOCPACK_OK,
-			  "memory that runs out is said, wherever it does");
+			  "every missing allocation has its own status");
 		for (int i = 0; i < tries; ++i)
 		{
 			std::vector<TestChunk> chunks = chunks_of(file);
@@ -246,7 +246,7 @@ int main(int argc, char** argv)
 	size_t reads = 0, calls = 0;
 	while (reads < MOST_CALLS && read_scene(scene, reads) == MOCPACK_READ_FAILED)
 		++reads;
-	check(reads > 3 && read_scene(scene, reads) == MOCPACK_OK, "a read of a scene that fails is said");
+	check(reads > 3 && read_scene(scene, reads) == MOCPACK_OK, "a failed read of a scene has its own status");
 	while (calls < MOST_CALLS && read_scene(scene, SIZE_MAX, calls) == MOCPACK_NO_MEMORY)
 		++calls;
 	check(calls > 3 && read_scene(scene, SIZE_MAX, calls) == MOCPACK_OK, "as is memory that runs out");

@@ -90,7 +90,7 @@ void a_file_says_what_it_holds(const Bytes& file)
 		  "frames have times");
 	check(info.is_looping && info.up == MOCPACK_AXIS_Y && info.is_left_handed && info.is_interpolated,
 		  "flags of the chunk play are read");
-	check(info.track_count == 1 && std::string(info.tracks[0].unit.bytes) == "N", "tracks are told");
+	check(info.track_count == 1 && std::string(info.tracks[0].unit.bytes) == "N", "tracks have a unit");
 	uint8_t seen[JOINTS * 20];
 	check(mocpack_valid_mask(opened.motion, 5, 25, seen, nullptr) == MOCPACK_OK, "gaps are reported");
 	check(seen[2] == 1 && seen[JOINTS * 5 + 2] == 0 && seen[JOINTS * 10 + 2] == 1 && seen[1] == 1,
@@ -163,7 +163,7 @@ void layouts_agree(const Bytes& file)
 				check(planes[4 * JOINTS * t + JOINTS * c + j] == q, "structures of arrays hold the same");
 				check(std::fabs(double(transforms[8 * (JOINTS * t + j) + c]) - q) < 1e-6, "and so do floats");
 			}
-			check(transforms[8 * (JOINTS * t + j) + 7] == -9.0f, "gaps between transforms are left alone");
+			check(transforms[8 * (JOINTS * t + j) + 7] == -9.0f, "gaps between transforms are unchanged");
 		}
 }
 
@@ -241,7 +241,7 @@ void options_of_another_version_are_refused(const Bytes& file)
 	mocpack_scene_close(scene);
 	mocpack_Motion* motion = nullptr;
 	check(mocpack_open(file.data(), file.size(), &other, &motion, nullptr) == MOCPACK_BAD_ARGUMENT,
-		  "nor is a file");
+		  "a file is not opened with options of another size");
 	mocpack_close(motion);
 }
 
@@ -312,7 +312,8 @@ void a_file_is_read_by_ranges(const Bytes& file)
 	how.allocator = &allocator;
 	while ((status = mocpack_open_source(&source, &how, &motion, &error)) == MOCPACK_NEEDS_BYTES)
 	{
-		check(error.size > 0 && counter.held == 0, "what is needed is said, and nothing is kept");
+		check(error.size > 0 && counter.held == 0,
+			  "missing bytes have a size, and no memory stays allocated");
 		from.fetch(error.offset, error.size);
 	}
 	check(status == MOCPACK_OK, "a file opens by ranges");
@@ -382,7 +383,8 @@ mocpack_Status read_through(const Bytes& file, Counter* counter, uint64_t limit,
 	mocpack_Status status = by_source ? mocpack_open_source(&source, &how, &motion, &error)
 									  : mocpack_open(own.data(), own.size(), &how, &motion, &error);
 	check((status == MOCPACK_OK) == (motion != nullptr), "a motion is open, or there is none");
-	check(status == MOCPACK_OK || (error.status == status && error.message[0]), "what is wrong is said");
+	check(status == MOCPACK_OK || (error.status == status && error.message[0]),
+		  "an error has a status and a message");
 	if (status != MOCPACK_OK)
 		return status;
 	mocpack_Reader* reader;
@@ -398,7 +400,7 @@ mocpack_Status read_through(const Bytes& file, Counter* counter, uint64_t limit,
 		status = mocpack_frames(reader, t, t + 1, &pose.arrays, &error);
 		mocpack_valid_mask(motion, t, t + 1, seen.data(), nullptr);
 		for (double value : pose.translations)
-			check(status != MOCPACK_OK || std::isfinite(value), "what is decoded is finite");
+			check(status != MOCPACK_OK || std::isfinite(value), "decoded values are finite");
 	}
 	if (status == MOCPACK_OK)
 		mocpack_preview(reader, 0, 1, &pose.arrays, &error);
@@ -409,7 +411,7 @@ mocpack_Status read_through(const Bytes& file, Counter* counter, uint64_t limit,
 	return status;
 }
 
-void memory_that_runs_out_is_said(const Bytes& file)
+void check_missing_memory(const Bytes& file)
 {
 	for (bool by_source : {false, true})
 		for (size_t n = 0;; ++n)
@@ -417,10 +419,10 @@ void memory_that_runs_out_is_said(const Bytes& file)
 			Counter counter;
 			counter.fail_at = n;
 			mocpack_Status status = read_through(file, &counter, 0, 0, by_source);
-			check(counter.held == 0, "what was taken is given back");
+			check(counter.held == 0, "all memory is released");
 			if (status == MOCPACK_OK)
 				break;
-			check(status == MOCPACK_NO_MEMORY && n < 200, "that there is no memory is said");
+			check(status == MOCPACK_NO_MEMORY && n < 200, "missing memory has its own status");
 		}
 }
 
@@ -431,9 +433,10 @@ void the_limit_holds(const Bytes& file)
 	{
 		Counter counter;
 		mocpack_Status status = read_through(file, &counter, limit, 0, true);
-		check(status == MOCPACK_OK || status == MOCPACK_NO_MEMORY, "too little memory is said to be");
-		check(counter.most <= limit && counter.held == 0, "no more is taken than the limit");
-		check(!was || status == MOCPACK_OK, "what fits in less fits in more");
+		check(status == MOCPACK_OK || status == MOCPACK_NO_MEMORY,
+			  "a limit that is too low has its own status");
+		check(counter.most <= limit && counter.held == 0, "memory stays within the limit");
+		check(!was || status == MOCPACK_OK, "a larger limit also suffices");
 		was = status == MOCPACK_OK;
 	}
 	check(was, "in four megabytes it fits");
@@ -665,11 +668,11 @@ void no_stream_does_harm(unsigned seed, int tries)
 		const size_t most = random() % 5000;
 		mocpack::Inflated found =
 			mocpack::inflate(stream.data(), stream.size(), dictionary, sizeof dictionary - 1, nullptr, most);
-		check(found.size <= most, "no more comes out than is allowed");
+		check(found.size <= most, "the output stays within its limit");
 		Bytes out(found.size);
 		mocpack::Inflated again = mocpack::inflate(stream.data(), stream.size(), dictionary,
 												   sizeof dictionary - 1, out.data(), out.size());
-		check(found.status != MOCPACK_OK || again.status == MOCPACK_OK, "what was counted comes out");
+		check(found.status != MOCPACK_OK || again.status == MOCPACK_OK, "the counted bytes are inflated");
 	}
 }
 
@@ -712,7 +715,7 @@ int main()
 	keys_are_frames(file);
 	a_file_is_read_by_ranges(file);
 	nothing_is_allocated_once_it_is_open(file);
-	memory_that_runs_out_is_said(file);
+	check_missing_memory(file);
 	the_limit_holds(file);
 	a_cut_file_of_one_layer_is_truncated_even_where_cuts_are_allowed(body, payload);
 	a_motion_does_not_need_zeroed_memory();

@@ -32,7 +32,7 @@ WITHOUT = {
     ("made-inherited-moving-scale-2", ADD_ON): (("Neck", "Foot"), "every bone inherits scale"),
     ("made-geometric-transforms", ADD_ON): (
         ("Spine", "Neck"),
-        "what moves a mesh alone moves the bone",
+        "a transform of the mesh alone moves the bone",
     ),
 }
 OTHERWISE = {

@@ -248,7 +248,7 @@ struct Coder
 // Returns the bytes before the forecast's memory.
 inline size_t statistics_size(size_t columns)
 {
-	return rounded(sizeof(Shared)) + rounded(columns * sizeof(Column));
+	return round_up(sizeof(Shared)) + round_up(columns * sizeof(Column));
 }
 
 // Lays out and initializes the coder's memory in `scratch`.
@@ -257,7 +257,7 @@ inline Coder start(const mocpack_SeriesModel* model, void* scratch)
 	uint8_t* at = static_cast<uint8_t*>(scratch);
 	size_t count = model->column_count;
 	Shared* shared = new (at) Shared();
-	Column* columns = reinterpret_cast<Column*>(at + rounded(sizeof(Shared)));
+	Column* columns = reinterpret_cast<Column*>(at + round_up(sizeof(Shared)));
 	for (size_t c = 0; c < count; ++c)
 	{
 		Column* column = new (columns + c) Column();

@@ -21,7 +21,7 @@ const int MAX_PREDICTORS = 6;
 const int MAX_LAG = 7;
 const size_t MAX_FEATURES = 64;
 
-inline size_t rounded(size_t bytes)
+inline size_t round_up(size_t bytes)
 {
 	return (bytes + 15) / 16 * 16;
 }
@@ -54,7 +54,7 @@ class Forecaster
 		size_t count = model->column_count, predictors = model->predictor_count;
 		columns_ = static_cast<Column*>(scratch);
 		double* doubles = differences_ =
-			reinterpret_cast<double*>(static_cast<uint8_t*>(scratch) + rounded(count * sizeof(Column)));
+			reinterpret_cast<double*>(static_cast<uint8_t*>(scratch) + round_up(count * sizeof(Column)));
 		for (size_t i = 0; i < (MAX_LAG + 1) * count; ++i)
 			*doubles++ = 0;
 		for (size_t c = 0; c < count; ++c)
@@ -75,7 +75,7 @@ class Forecaster
 	// Returns the bytes that do not depend on the predictors.
 	static size_t fixed_size(size_t columns)
 	{
-		return rounded(columns * sizeof(Column)) + (MAX_LAG + 1) * columns * sizeof(double);
+		return round_up(columns * sizeof(Column)) + (MAX_LAG + 1) * columns * sizeof(double);
 	}
 
 	// Returns the scratch bytes.

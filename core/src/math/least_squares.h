@@ -12,7 +12,7 @@ namespace mocpack
 
 const size_t LANES = 4; // part of the format: the number of running sums affects rounding
 
-inline size_t padded(size_t n)
+inline size_t pad_to_lanes(size_t n)
 {
 	return (n + LANES - 1) / LANES * LANES;
 }
@@ -38,13 +38,13 @@ struct RecursiveLeastSquares
 
 	static size_t doubles(size_t n)
 	{
-		return (n + 2) * padded(n);
+		return (n + 2) * pad_to_lanes(n);
 	}
 
 	double* place(size_t count, double forget, double doubt, double* memory)
 	{
 		n = count;
-		stride = padded(n);
+		stride = pad_to_lanes(n);
 		forgetting = forget;
 		caution = doubt;
 		weights = memory;

@@ -80,11 +80,11 @@ class Inflater
 			if (ended_)
 				break;
 			if (kind == 0)
-				stored();
+				read_stored_block();
 			else if (kind == 1)
-				fixed();
+				read_fixed_block();
 			else if (kind == 2)
-				dynamic();
+				read_dynamic_block();
 			else
 				message_ = "invalid block type";
 		}
@@ -157,7 +157,7 @@ class Inflater
 		return true;
 	}
 
-	void stored()
+	void read_stored_block()
 	{
 		held_ = 0, held_bits_ = 0;
 		uint32_t size = bits(16), other = bits(16);
@@ -176,7 +176,7 @@ class Inflater
 		}
 	}
 
-	void fixed()
+	void read_fixed_block()
 	{
 		uint8_t lengths[LITERALS + DISTANCES];
 		for (int i = 0; i < LITERALS; ++i)
@@ -189,7 +189,7 @@ class Inflater
 		codes(literals, distances);
 	}
 
-	void dynamic()
+	void read_dynamic_block()
 	{
 		static const uint8_t ORDER[LENGTH_CODES] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
 													11, 4,	12, 3, 13, 2, 14, 1, 15};

@@ -173,7 +173,7 @@ struct LosslessReader
 	}
 
 	// Reads a field that starts with its size, and inflates it to at most `most` bytes; null on failure.
-	uint8_t* inflated(uint64_t most, size_t* size)
+	uint8_t* inflate_bytes(uint64_t most, size_t* size)
 	{
 		Fields packed = in.sized();
 		uint8_t* bytes = inflate_fields(&packed, most, &memory, size);
@@ -274,7 +274,7 @@ struct LosslessReader
 		const uint8_t* moving = mask(width);
 		const size_t count = count_set(moving, width);
 		size_t size = 0;
-		const uint8_t* still = inflated(8 * uint64_t(width - count), &size);
+		const uint8_t* still = inflate_bytes(8 * uint64_t(width - count), &size);
 		if (in.good())
 			in.check(size == 8 * (width - count), ": wrong number of constant columns");
 		if (!in.good())
@@ -329,7 +329,7 @@ struct LosslessReader
 	void read_scales(Scale* scales, size_t count)
 	{
 		size_t size = 0;
-		const uint8_t* bytes = inflated(3 * uint64_t(count), &size);
+		const uint8_t* bytes = inflate_bytes(3 * uint64_t(count), &size);
 		if (!bytes)
 			return;
 		Fields fields = in.part(bytes, size);

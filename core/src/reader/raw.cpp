@@ -81,7 +81,7 @@ struct RawOpening
 	{
 		const uint64_t size = chunks.data.size, mask_size = (motion->channel_count + 7) / 8;
 		if (size < mask_size)
-			return truncated(mask_size);
+			return fail_truncated(mask_size);
 		const uint8_t* mask = load(0, mask_size);
 		const bool good = mask && read_mask(mask) && read_still(mask, mask_size);
 		motion->bytes.unload(mask, &motion->memory);
@@ -89,7 +89,7 @@ struct RawOpening
 	}
 
   private:
-	bool truncated(uint64_t needed)
+	bool fail_truncated(uint64_t needed)
 	{
 		ErrorMessage(error, MOCPACK_TRUNCATED, chunks.data.offset + chunks.data.size)
 			<< "raw payload: expected " << needed << " bytes, got " << chunks.data.size;

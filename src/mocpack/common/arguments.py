@@ -133,8 +133,8 @@ def check_path(name: str, value: object) -> None:
 
 def is_url(name: str) -> bool:
     """Return whether a name is a URL; a Windows path such as C:\\ is not."""
-    scheme, found, _ = name.partition("://")
-    return bool(found) and len(scheme) > 1
+    scheme, separator, _ = name.partition("://")
+    return bool(separator) and len(scheme) > 1
 
 
 def check_local_path(name: str, value: object) -> None:

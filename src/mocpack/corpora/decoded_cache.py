@@ -90,10 +90,10 @@ class DecodedCache:
         width, place = int(self._widths[clip]), int(self._offsets[clip])
         rows = np.frombuffer(self._memory, np.float32, frames * width, place)
         own = slice(int(self._first_blocks[clip]), int(self._first_blocks[clip + 1]))
-        found = self._clips[clip] = _core.RowBlocks(
+        blocks = self._clips[clip] = _core.RowBlocks(
             rows.reshape(frames, width), self._marks[own], self._last_used[own], BLOCK_FRAMES
         )
-        return found
+        return blocks
 
     def _fill_block(self, clip: int, block: int) -> bool:
         """Decode a block into the cache; return whether there was enough memory."""

@@ -99,9 +99,9 @@ class _SelectedClips:
 
 def _write_files(source: _SelectedClips, folder: Path, suffix: str | None) -> None:
     for name, clip in source:
-        goal = safe_path(folder, name, str(suffix))
-        goal.parent.mkdir(parents=True, exist_ok=True)
-        _api.write(clip, goal)
+        file = safe_path(folder, name, str(suffix))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        _api.write(clip, file)
 
 
 def _write_parquet(source: _SelectedClips, path: Path, _suffix: str | None) -> None:

@@ -41,11 +41,11 @@ def feature_columns(header: ClipHeader, features: Sequence[str]) -> dict[str, sl
     hinges = 0 if header.skeleton.hinges is None else len(header.skeleton.hinges)
     own = (4 * joints, 6 * joints, 3 * moving, 3 * joints, 3 * joints, len(feet(header.skeleton)))
     widths = dict(zip(FEATURES, (*own, hinges, hinges, ROOT_WIDTH), strict=True))
-    found, at = {}, 0
+    columns, at = {}, 0
     for name in features:
-        found[name] = slice(at, at + widths[name])
+        columns[name] = slice(at, at + widths[name])
         at += widths[name]
-    return found
+    return columns
 
 
 def feet(skeleton: Skeleton) -> list[int]:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mocpack.common.source import Source, open_source
-from mocpack.common.units import parse_size
 from mocpack.container import (
     ClipLocation,
     Index,
@@ -52,13 +51,12 @@ def merge(
 
     With `prefix`, each clip's name starts with the name of its archive and a slash.
     """
-    size = None if shard_size is None else parse_size(shard_size, "shard_size")
     with ExitStack() as stack:
         parts = [stack.enter_context(open_corpus(one)) for one in paths]
         starts = [f"{Path(str(one)).stem}/" if prefix else "" for one in paths]
         tables = [part.table_with_prefix(start) for part, start in zip(parts, starts, strict=True)]
         table = catalog.concat_tables(tables)
-        writer = stack.enter_context(CorpusWriter(path, shard_size=size, table=table))
+        writer = stack.enter_context(CorpusWriter(path, shard_size=shard_size, table=table))
         for part, start in zip(parts, starts, strict=True):
             for clip in part.stored_clips():
                 if clip.name in writer and not prefix:
@@ -108,8 +106,8 @@ def repair(path: str | Path, out: str | Path) -> list[RejectedFile]:
 def _save_clips(source: Source, index: Index, writer: CorpusWriter) -> dict[str, str]:
     """Add the intact clips to an archive; return the faults of the others by name."""
     faults: dict[str, str | None] = {}
-    for found in scan(source):
-        faults[found.name] = _save_clip(source, found, writer)
+    for scanned in scan(source):
+        faults[scanned.name] = _save_clip(source, scanned, writer)
     for number, name in enumerate(index.names):
         if name not in writer:
             with suppress(UnsupportedVersionError):  # a clip of an unknown kind
@@ -118,14 +116,14 @@ def _save_clips(source: Source, index: Index, writer: CorpusWriter) -> dict[str,
     return {name: fault for name, fault in faults.items() if fault is not None}
 
 
-def _save_clip(source: Source, found: ScannedClip, writer: CorpusWriter) -> str | None:
+def _save_clip(source: Source, scanned: ScannedClip, writer: CorpusWriter) -> str | None:
     """Add a clip to an archive, or return its fault."""
-    if found.fault is not None:
-        return found.fault
-    if found.name in writer:
+    if scanned.fault is not None:
+        return scanned.fault
+    if scanned.name in writer:
         return "occurs twice; the first is saved"
     try:
-        writer.add(*_rebuild_clip(source, found.name, found.place))
+        writer.add(*_rebuild_clip(source, scanned.name, scanned.place))
     except MocpackError as error:
         return str(error)
     return None

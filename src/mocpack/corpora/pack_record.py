@@ -37,14 +37,14 @@ def write_record(
     parts: Sequence[Part],
     archive: str,
     ending: WriterOptions,
-    refused: Sequence[RejectedFile],
+    rejected: Sequence[RejectedFile],
 ) -> None:
     """Write the record of a new archive; `ending` holds the options of `join`."""
     record = {
         "parts": _parts_digest(parts),
         "ending": _join_options_digest(ending),
         "archive": _file_identity(archive),
-        "refused": [one.to_json() for one in refused],
+        "refused": [one.to_json() for one in rejected],
     }
     storage.write(json.dumps(record, sort_keys=True).encode(), record_path(archive))
 
@@ -87,8 +87,8 @@ def _join_options_digest(ending: WriterOptions) -> str:
 
 
 def _file_identity(archive: str) -> list[Json]:
-    found = storage.file_info(archive)
-    return [found.size, found.mark or found.time]
+    info = storage.file_info(archive)
+    return [info.size, info.mark or info.time]
 
 
 def _shards_exist(archive: str) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, TypedDict, TypeGuard, TypeVar
+from typing import TypedDict, TypeGuard, TypeVar, Unpack
 
 import numpy as np
 
@@ -21,20 +21,17 @@ from mocpack.codecs.registry import AUTO_CODEC
 from mocpack.common.arguments import check_integer, is_url
 from mocpack.common.json_object import Json, JsonObject, get_member, is_list, is_object
 from mocpack.common.termination import unwind_when_terminated
-from mocpack.common.units import Length, parse_frame_range, parse_length, parse_size
+from mocpack.common.units import Length, parse_frame_range, parse_length
 from mocpack.container import StoredClip, check_name, is_packed, to_stored_clip
 from mocpack.cores import core_count
 from mocpack.corpora import catalog, storage
 from mocpack.corpora.catalog import Row
-from mocpack.corpora.writing import CorpusWriter, front_size
+from mocpack.corpora.writing import CorpusWriter, WriterOptions, front_size
 from mocpack.errors import CorruptionError, FormatError, MocpackError, UsageError, describe_bug
 from mocpack.io import list_clips_in_bytes
 from mocpack.model.clip import AnyClip
 from mocpack.motion import Motion
 from mocpack.workers import LostJob, run_each
-
-if TYPE_CHECKING:
-    from pyarrow import Table
 
 ALL_FRAMES = ":"
 MAX_CRASHES = 3  # worker processes that a file may crash before it is rejected
@@ -134,11 +131,9 @@ def pack(
     path: str | Path,
     packing: PackOptions | None = None,
     *,
-    meta: Table | None = None,
-    name_pattern: str | None = None,
-    shard_size: str | int | None = None,
     workers: int | None = None,
     on_progress: Callable[[int, float], None] = lambda index, share: None,
+    **options: Unpack[WriterOptions],
 ) -> list[RejectedFile]:
     """Pack motion files into an archive; return the files that could not be packed.
 
@@ -152,22 +147,18 @@ def pack(
         The archive, ``.mocps``.
     packing : PackOptions, optional
         Codec, target and reading options.
-    meta : table, optional
-        An Arrow table with a column ``clip``; its other columns are added to the catalog.
-    name_pattern : str, optional
-        A regular expression; its named groups in clip names become columns.
-    shard_size : str or int, optional
-        Size ("256MB") at which a new shard starts; default: one file.
     workers : int, optional
         Worker processes; 0 means one per core. A file that crashes three of them is rejected.
         By default this process packs the files itself.
     on_progress : callable
         Called with the index of a file and the fraction done.
+    options
+        `meta`, an Arrow table with a column ``clip``, whose other columns are added to the catalog.
+        `name_pattern`, a regular expression, whose named groups in clip names become columns.
+        `shard_size`, a size ("256MB") at which a new shard starts; by default there is one file.
     """
-    size = None if shard_size is None else parse_size(shard_size, "shard_size")
-    with CorpusWriter(path, shard_size=size, meta=meta, name_pattern=name_pattern) as writer:
-        writer.check_labels(files)
-        rejected = pack_into(writer, files, packing or PackOptions(), workers, on_progress)
+    with CorpusWriter(path, **options) as writer:
+        rejected = _pack_into(writer, files, packing, workers, on_progress)
         check_some_packed(rejected, len(files), path)
         return rejected
 
@@ -192,25 +183,19 @@ def append(
     path: str | Path,
     packing: PackOptions | None = None,
     *,
-    meta: Table | None = None,
-    name_pattern: str | None = None,
-    shard_size: str | int | None = None,
     workers: int | None = None,
     on_progress: Callable[[int, float], None] = lambda index, share: None,
+    **options: Unpack[WriterOptions],
 ) -> list[RejectedFile]:
     """Add motion files to an archive; existing clips stay unchanged, byte for byte.
 
     An archive in shards gets new shards; the existing ones are not written.
     """
-    size = None if shard_size is None else parse_size(shard_size, "shard_size")
-    with CorpusWriter(
-        path, shard_size=size, meta=meta, name_pattern=name_pattern, append=True
-    ) as writer:
+    with CorpusWriter(path, **options, append=True) as writer:
         for name in files:
             if name in writer:
                 raise UsageError(f"{path}: clip {name!r} exists already")
-        writer.check_labels(files)
-        return pack_into(writer, files, packing or PackOptions(), workers, on_progress)
+        return _pack_into(writer, files, packing, workers, on_progress)
 
 
 def pack_file(
@@ -242,29 +227,31 @@ def pack_file(
         return RejectedFile(path, f"{path}: {describe_bug(error)}")
 
 
-def pack_into(
+def _pack_into(
     writer: CorpusWriter,
     files: Mapping[str, str | Path],
-    packing: PackOptions,
+    packing: PackOptions | None,
     workers: int | None,
     on_progress: Callable[[int, float], None],
 ) -> list[RejectedFile]:
     """Pack files into an open archive, in the order of their names."""
+    writer.check_labels(files)
     if workers is not None:
         check_integer("workers", workers, 0)
     for name in files:
         check_name(name)
     names = sorted(files)
-    jobs = [(str(files[name]), name, packing) for name in names]
-    refused = []
+    chosen = packing or PackOptions()
+    jobs = [(str(files[name]), name, chosen) for name in names]
+    rejected = []
     for index, result in _sort_by_index(_run_jobs(jobs, workers, on_progress)):
         on_progress(index, 1.0)
         if isinstance(result, RejectedFile):
-            refused.append(result)
+            rejected.append(result)
             continue
         for clip, row in result:
             writer.add(clip, row)
-    return refused
+    return rejected
 
 
 def reject_after_crashes(path: str, lost: LostJob) -> RejectedFile:

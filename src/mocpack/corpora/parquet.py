@@ -118,11 +118,11 @@ def _page_headers(data: bytes, at: int, end: int) -> Iterator[Fields]:
 
 def _take(fields: Fields | None, field: tuple[int, int]) -> int:
     """Return an integer that no valid file lacks."""
-    found = None if fields is None else fields.get(field)
+    number = None if fields is None else fields.get(field)
     # decoders disagree on numbers that exceed their type
-    if found is None or not 0 <= found < 1 << (31 if field[1] == I32 else 62):
-        raise CorruptionError(f"field {field[0]} of a header must be a size, got {found}")
-    return int(found)
+    if number is None or not 0 <= number < 1 << (31 if field[1] == I32 else 62):
+        raise CorruptionError(f"field {field[0]} of a header must be a size, got {number}")
+    return int(number)
 
 
 def _read_struct(data: bytes, at: int, depth: int = 0) -> tuple[Fields, int]:

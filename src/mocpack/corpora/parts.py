@@ -222,14 +222,14 @@ def _pack_files(part: Part) -> PackedPart:
     progress.expect(len(part.files))
     for file in part.files:
         with progress.stage():
-            found = changed.get(file.path) or pack_file(
+            result = changed.get(file.path) or pack_file(
                 file.path, file.name, part.packing, sha256=file.sha256
             )
-        if isinstance(found, RejectedFile):
-            rejected.append(found)
+        if isinstance(result, RejectedFile):
+            rejected.append(result)
             continue
-        clips += [clip for clip, _ in found]
-        rows += [row for _, row in found]
+        clips += [clip for clip, _ in result]
+        rows += [row for _, row in result]
     return PackedPart(tuple(clips), tuple(rows), tuple(rejected))
 
 
@@ -251,7 +251,7 @@ def _combine_files(part: Part, folder: str) -> None:
         made = [read_part(one, folder) for one in part.split_by_file()]
         clips = tuple(clip for one in made for clip in one.clips)
         rows = tuple(row for one in made for row in one.rows)
-        rejected = tuple(found for one in made for found in one.rejected)
+        rejected = tuple(file for one in made for file in one.rejected)
         whole = to_bytes(PackedPart(clips, rows, rejected))
         storage.write(whole, storage.join_path(folder, part.file_name))
 

@@ -225,10 +225,10 @@ class FileHashes:
         try:
             data = storage.read(url)
             read_external = storage.external_file_reader(url, allow_outside=self._allow_outside)
-            found = list_external_files(data, name=url, read_external=read_external)
+            references = list_external_files(data, name=url, read_external=read_external)
         except (FileNotFoundError, PermissionError, MocpackError):
             return []  # reading the file will report the error
-        inside = [name for name in found if self._allow_outside or _is_in_folder(name)]
+        inside = [name for name in references if self._allow_outside or _is_in_folder(name)]
         return [self._etag(storage.sibling(url, name)) for name in inside]
 
     def _etag(self, url: str) -> str:
@@ -251,8 +251,8 @@ def _shared_inputs(packing: PackOptions) -> list[str]:
     robot, body = packing.reading.get("robot"), packing.reading.get("body_model")
     allow_outside = bool(packing.reading.get("allow_outside"))
     files = [] if robot is None else list_robot_files(robot, allow_outside=allow_outside)
-    found = [str(path) for path in files]
-    return found if body is None else [*found, str(body)]
+    paths = [str(path) for path in files]
+    return paths if body is None else [*paths, str(body)]
 
 
 def _is_in_folder(name: str) -> bool:
@@ -265,12 +265,12 @@ def _is_in_folder(name: str) -> bool:
 
 def _list_file(name: str, path: str, entries: Mapping[str, FileInfo]) -> PlannedFile:
     try:
-        found = entries.get(path) or storage.file_info(path)
+        info = entries.get(path) or storage.file_info(path)
     except OSError as error:
         if is_url(path) and not isinstance(error, FileNotFoundError | PermissionError):
             raise  # the store failed, and the file itself may be good
         return PlannedFile(name, path, 0, "missing" if is_url(path) else "")
-    return PlannedFile(name, path, found.size, found.mark)
+    return PlannedFile(name, path, info.size, info.mark)
 
 
 def _short_digest(text: str) -> str:

@@ -192,23 +192,23 @@ class Corpus:
         """
         _, _, _, sizes, _, _, _, _, kinds = self.index.columns.T
         catalog_size = len(self._table_bytes or b"")
-        found = {
+        parts = {
             "file": self.file_size,
             "clips": int(sizes[kinds == FILE].sum()),
             "index": self.trailer_size - catalog_size,
             "catalog": catalog_size,
         }
-        found["shared"] = 2 * found["file"] - sum(found.values())
+        parts["shared"] = 2 * parts["file"] - sum(parts.values())
         bases = np.array([0, *map(len, self.index.bases)])
-        found["single_files"] = int((sizes + bases[self.index.columns[:, 0]]).sum())
-        return found
+        parts["single_files"] = int((sizes + bases[self.index.columns[:, 0]]).sum())
+        return parts
 
     def clip_index(self, key: int | str) -> int:
         """Return the index of a clip, from its name or from an index that may be negative."""
         if isinstance(key, str):
-            found = self.index.clip_indices.get(key)
-            if found is not None:
-                return found
+            known = self.index.clip_indices.get(key)
+            if known is not None:
+                return known
             with name_errors(self._files.name):
                 return find_index(self.names, key)
         index = check_integer("key", key)
@@ -225,19 +225,19 @@ class Corpus:
 
     def motion(self, index: int) -> Motion:
         """Return a clip by index; recently used clips stay open."""
-        found = self._motions.get(index) if type(index) is int else None
-        if found is None:
+        motion = self._motions.get(index) if type(index) is int else None
+        if motion is None:
             place = self.index.place(check_integer("index", index))
             file = self._files.source(place.file)
             with name_errors(f"clip {self.names[index]!r}", FormatError):
                 whole = _is_read_whole(place)
                 source = read_clip_file(file, place) if whole else ClipSource(file, place)
                 like = self._by_base.get(place.base)
-                found = Motion(source, memory_limit=self._limit, like=like)
+                motion = Motion(source, memory_limit=self._limit, like=like)
             if like is None and len(self._by_base) < MAX_OPEN_CLIPS:
-                self._by_base[place.base] = found
-            _keep(self._motions, index, found)
-        return found
+                self._by_base[place.base] = motion
+            _keep(self._motions, index, motion)
+        return motion
 
     def window_writer(self, index: int) -> WindowWriter:
         """Return the writer of windows of a clip, whose frames must be evenly spaced.
@@ -245,30 +245,30 @@ class Corpus:
         Clips that differ only in their motion share everything else. A clip stays open from its
         second opening on: in random order, few windows of a large archive need a clip again.
         """
-        found = self._writers.get(index)
-        if found is not None:
-            return found
+        writer = self._writers.get(index)
+        if writer is not None:
+            return writer
         place = self.index.place(index)
         like = self._by_base.get(place.base)
         opener = None if like is None or index in self._motions else like.window_opener
         if opener is not None and _is_read_whole(place):
-            found = opener(read_clip_file(self._files.source(place.file), place))
-        if found is None:
+            writer = opener(read_clip_file(self._files.source(place.file), place))
+        if writer is None:
             motion = self.motion(index)
             if motion.take_data.times is not None:
                 raise UsageError(
                     f"clip {self.names[index]!r} has uneven frame times; resample it before "
                     "packing, or exclude it with where="
                 )
-            found = motion.window_writer
-            if place.base in self._by_base and not isinstance(found, ArrayWindows):
+            writer = motion.window_writer
+            if place.base in self._by_base and not isinstance(writer, ArrayWindows):
                 self._by_base[place.base] = motion  # the one before it may have another codec
-        if self._writers.pop(index, found) is not None:  # it was not open before
+        if self._writers.pop(index, writer) is not None:  # it was not open before
             self._new_clips.append(index)
             if len(self._new_clips) > MAX_NEW_CLIPS:
                 self._writers[self._new_clips.popleft()] = None
-        _keep(self._writers, index, found)
-        return found
+        _keep(self._writers, index, writer)
+        return writer
 
     def read(self, key: int | str) -> bytes:
         """Return the .mocp file of a clip, byte for byte as it was packed."""
@@ -350,8 +350,8 @@ class _Files:
 
     @property
     def request_totals(self) -> tuple[int, int]:
-        found = [one for one in self._open.values() if isinstance(one, RemoteSource)]
-        return sum(one.request_count for one in found), sum(one.fetched_bytes for one in found)
+        remotes = [one for one in self._open.values() if isinstance(one, RemoteSource)]
+        return sum(one.request_count for one in remotes), sum(one.fetched_bytes for one in remotes)
 
     def source(self, index: int) -> Source:
         if index not in self._open:

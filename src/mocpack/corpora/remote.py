@@ -95,8 +95,8 @@ class RemoteSource(Source):
             )
         if not size:
             return b""
-        found = self._cache.get(self._key, offset, size)
-        return self._fetch(offset, size) if found is None else found
+        data = self._cache.get(self._key, offset, size)
+        return self._fetch(offset, size) if data is None else data
 
     def prefetch(self, ranges: Sequence[tuple[int, int]]) -> None:
         """Fetch the ranges that are not cached; near ones share a request."""
@@ -215,8 +215,8 @@ class RangeCache:
         if self._folder is None or url in self._listed:
             return
         self._listed.add(url)
-        found = self._folder.glob(f"{_digest(url)}-*-*") if self._folder.is_dir() else ()
-        for path in sorted(found):
+        paths = self._folder.glob(f"{_digest(url)}-*-*") if self._folder.is_dir() else ()
+        for path in sorted(paths):
             _, offset, size = path.name.split("-")
             if offset.isdecimal() and size.isdecimal() and (url, int(offset)) not in self._sizes:
                 self._add_range(url, int(offset), int(size))
@@ -271,11 +271,11 @@ def merge_ranges(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     >>> merge_ranges([(0, 10), (20, 10), (1_000_000, 5)])
     [(0, 30), (1000000, 5)]
     """
-    found: list[tuple[int, int]] = []
+    merged: list[tuple[int, int]] = []
     for offset, size in sorted(ranges):
-        if found and offset <= found[-1][0] + found[-1][1] + MAX_GAP_BYTES:
-            first, length = found[-1]
-            found[-1] = first, max(length, offset + size - first)
+        if merged and offset <= merged[-1][0] + merged[-1][1] + MAX_GAP_BYTES:
+            first, length = merged[-1]
+            merged[-1] = first, max(length, offset + size - first)
         else:
-            found.append((offset, size))
-    return found
+            merged.append((offset, size))
+    return merged

@@ -108,8 +108,8 @@ def file_info(name: str) -> FileInfo:
     """Return size, ETag and time of a file."""
     if is_url(name):
         return _call(name, lambda system, path: _to_file_info(system, name, system.info(path)))
-    found = os.stat(name)  # noqa: PTH116 - ten times as fast as Path.stat
-    return FileInfo(name, found.st_size, "", found.st_mtime)
+    stat = os.stat(name)  # noqa: PTH116 - ten times as fast as Path.stat
+    return FileInfo(name, stat.st_size, "", stat.st_mtime)
 
 
 def version(name: str) -> str:
@@ -118,10 +118,10 @@ def version(name: str) -> str:
         if is_url(name):
             info = file_info(name)
             return f"{info.size} {info.mark}"
-        found = os.stat(name)  # noqa: PTH116 - as above
+        stat = os.stat(name)  # noqa: PTH116 - as above
     except FileNotFoundError:
         return ""
-    return f"{found.st_ino} {found.st_size} {found.st_mtime_ns}"
+    return f"{stat.st_ino} {stat.st_size} {stat.st_mtime_ns}"
 
 
 def check_version(name: str, expected: str) -> None:
@@ -140,12 +140,12 @@ def list_files(folder: str) -> list[FileInfo]:
     """
     if is_url(folder):
         return _call(folder, lambda system, path: _list_url(system, path))
-    found = []
+    files = []
     for place, _, names in os.walk(folder):
         for name in names:
             with suppress(FileNotFoundError):  # another process renamed it
-                found.append(file_info(os.path.join(place, name)))  # noqa: PTH118 - as above
-    return sorted(found, key=lambda one: one.path)
+                files.append(file_info(os.path.join(place, name)))  # noqa: PTH118 - as above
+    return sorted(files, key=lambda one: one.path)
 
 
 def remove(name: str) -> None:
@@ -238,10 +238,12 @@ def _list_url(system: AbstractFileSystem, path: str) -> list[FileInfo]:
     has_pattern = bool({"*", "?", "["} & set(path))
     look = system.glob if has_pattern else system.find
     try:
-        found = look(path, detail=True)
+        details = look(path, detail=True)
     except FileNotFoundError:
         return []
-    rows = [(name, info) for name, info in sorted(found.items()) if info.get("type") != "directory"]
+    rows = [
+        (name, info) for name, info in sorted(details.items()) if info.get("type") != "directory"
+    ]
     return [_to_file_info(system, system.unstrip_protocol(name), info) for name, info in rows]
 
 

@@ -115,22 +115,22 @@ class Stream:
         stop = max(windows.stop_frame(index) for index in numbers)
         windows.corpus.prefetch([(clip, 0, stop)])
         rows = decode_rows(windows.corpus, clip, 0, stop)
-        found = {}
+        arrays = {}
         for index in numbers:
             # separate arrays, so that the memory of a yielded window is freed
-            found[index] = np.empty((windows.rows, windows.width), np.float32)
-            windows.write_from_rows(rows, index, found[index])
-        return found
+            arrays[index] = np.empty((windows.rows, windows.width), np.float32)
+            windows.write_from_rows(rows, index, arrays[index])
+        return arrays
 
     def _decode_waiting(self, numbers: set[int]) -> dict[int, F32]:
         """Decode the windows that were in the shuffle buffer when the stream stopped."""
-        found: dict[int, F32] = {}
+        arrays: dict[int, F32] = {}
         by_clip: dict[int, list[int]] = {}
         for index in sorted(numbers):
             by_clip.setdefault(self.windows.locate(index)[0], []).append(index)
         for together in by_clip.values():
-            found |= self._decode_windows(together)
-        return found
+            arrays |= self._decode_windows(together)
+        return arrays
 
 
 def _draw(buffer: list[int], rng: np.random.Generator | None) -> int:

@@ -358,16 +358,16 @@ class Windows:
             except UsageError as error:
                 reasons[base] = str(error)
         self._asymmetric = frozenset(reasons)
-        found = ~np.isin(bases, list(reasons))
+        has_image = ~np.isin(bases, list(reasons))
         if reasons and self._mirror != "skip":
-            names = [self.corpus.names[self.clips[at]] for at in np.flatnonzero(~found)]
+            names = [self.corpus.names[self.clips[at]] for at in np.flatnonzero(~has_image)]
             raise UsageError(
                 f"{len(names)} of {len(self.clips)} clips cannot be mirrored: "
                 f"{list_names(names, MAX_NAMES_LISTED)}. {names[0]!r}: "
-                f"{reasons[int(bases[np.argmin(found)])]}. Pass mirror='skip' to mirror the "
+                f"{reasons[int(bases[np.argmin(has_image)])]}. Pass mirror='skip' to mirror the "
                 "others alone, or a larger mirror_tolerance"
             )
-        return found
+        return has_image
 
     def _check_skeletons(self) -> dict[str, slice]:
         """Raise if clips have different skeletons; return the columns of each feature."""

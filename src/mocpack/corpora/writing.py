@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self, TypedDict
 
 import numpy as np
 
+from mocpack.common.units import parse_size
 from mocpack.container import ArchiveWriter, Index, StoredClip
 from mocpack.corpora import catalog, storage
 from mocpack.corpora.catalog import Row
@@ -31,7 +32,7 @@ class WriterOptions(TypedDict, total=False):
 
     meta: Table | None
     name_pattern: str | None
-    shard_size: int | None
+    shard_size: str | int | None
 
 
 class CorpusWriter:
@@ -48,7 +49,7 @@ class CorpusWriter:
         self,
         path: str | Path,
         *,
-        shard_size: int | None = None,
+        shard_size: str | int | None = None,
         meta: Table | None = None,
         name_pattern: str | None = None,
         table: Table | None = None,
@@ -57,10 +58,9 @@ class CorpusWriter:
         self._path = str(path)
         if storage.base_name(self._path).suffix != SUFFIX:
             raise UsageError(f"{path}: the name of an archive must end in {SUFFIX}")
-        if shard_size is not None and shard_size < 1:
-            raise UsageError(f"shard_size must be at least 1 byte, got {shard_size}")
         catalog.import_parquet()  # report a missing package before the work
-        self._shard_size, self._meta, self._pattern = shard_size, meta, name_pattern
+        self._shard_size = None if shard_size is None else parse_size(shard_size, "shard_size")
+        self._meta, self._pattern = meta, name_pattern
         self._table, self._append = table, append
         self._old_index, self._old_table = Index(), None
         self._rows: list[Row] = []

@@ -444,10 +444,10 @@ class Clip(HasHeader, FrozenPickle):
         A codec that does not code hinges can rotate a joint off its axis. Its angle is then that of
         the nearest rotation about the axis, and a `HingeWarning` states the difference.
         """
-        found = self.hinge_angles()
+        hinges = self.hinge_angles()
         slides = self.skeleton.hinges.slides if self.skeleton.hinges else np.zeros(0, np.bool_)
-        turned = float(found.off_axis[:, ~slides].max(initial=0.0))
-        moved = float(found.off_axis[:, slides].max(initial=0.0))
+        turned = float(hinges.off_axis[:, ~slides].max(initial=0.0))
+        moved = float(hinges.off_axis[:, slides].max(initial=0.0))
         if turned > MAX_QUIET_ANGLE_RAD or moved > MAX_QUIET_SLIDE_M:
             warnings.warn(
                 f"joints are up to {turned:.3g} rad and {moved:.3g} m off their hinge axes; "
@@ -455,7 +455,7 @@ class Clip(HasHeader, FrozenPickle):
                 HingeWarning,
                 stacklevel=2,
             )
-        return found.angles
+        return hinges.angles
 
     def hinge_angles(self, *, measure_off_axis: bool = True) -> HingeAngles:
         """Return `angles`, and how far joints are off their axes if `measure_off_axis`."""
@@ -475,7 +475,7 @@ class Clip(HasHeader, FrozenPickle):
         that rotate about other axes than those of their channels.
         """
         check_number("tolerance", tolerance, 0, np.pi)
-        found = find_hinges(
+        detection = find_hinges(
             self.skeleton,
             self.rotations,
             self.translations,
@@ -483,11 +483,11 @@ class Clip(HasHeader, FrozenPickle):
             detect=detect,
             tolerance=tolerance,
         )
-        if found.skeleton == self.skeleton and not found.left:
+        if detection.skeleton == self.skeleton and not detection.left:
             return self
-        notes = {"hinges_found": dict(found.found), "hinges_left": dict(found.left)}
+        notes = {"hinges_found": dict(detection.found), "hinges_left": dict(detection.left)}
         metadata = dict(self.metadata) | {name: value for name, value in notes.items() if value}
-        header = self.with_header(skeleton=found.skeleton, metadata=metadata)
+        header = self.with_header(skeleton=detection.skeleton, metadata=metadata)
         return Clip(header, self.rotations, self.translations, self.channels, self.take_data)
 
     def source_root(self) -> tuple[F64, F64]:
@@ -506,12 +506,7 @@ class Clip(HasHeader, FrozenPickle):
         return space.from_internal(places, self.header.up), turned
 
     def positions(self) -> F64:
-        """Return world positions of all joints, shape (T, J, 3), in meters.
-
-        >>> from mocpack.testing import walk
-        >>> walk().positions().shape
-        (120, 21, 3)
-        """
+        """Return world positions of all joints, shape (T, J, 3), in meters."""
         return self.world()[0]
 
     def points(self) -> F64:
@@ -523,13 +518,7 @@ class Clip(HasHeader, FrozenPickle):
         return space.from_internal(self.points(), self.header.up, self.header.handedness)
 
     def world(self) -> tuple[F64, F64]:
-        """Return world positions (T, J, 3) in meters and world rotations (T, J, 4), without scales.
-
-        >>> from mocpack.testing import walk
-        >>> positions, rotations = walk().world()
-        >>> positions.shape, rotations.shape
-        ((120, 21, 3), (120, 21, 4))
-        """
+        """Return world positions (T, J, 3) in meters and rotations (T, J, 4), without scales."""
         positions, turned = kinematics.forward_kinematics(
             self.skeleton, self.rotations, self.translations, self.translated_joints
         )
@@ -547,22 +536,18 @@ class Clip(HasHeader, FrozenPickle):
 
     def bones(self, frames: Sequence[int]) -> F64:
         """Return the ends of every bone in some frames, (F, B, 2, 3), world positions in meters."""
-        found = []
+        segments = []
         for frame in check_integers("frames", frames):
             pose = self[frame].bake_scales()
             positions, world = pose.world()
             ends = kinematics.end_positions(pose.skeleton, positions, world)
-            found.append(bones(self.skeleton, positions[0], ends[0]))
-        return np.array(found)
+            segments.append(bones(self.skeleton, positions[0], ends[0]))
+        return np.array(segments)
 
     def velocities(self) -> F64:
         """Return world velocities (T, J, 3) of all joints, in meters per second.
 
         Central differences, one-sided at the ends; 0 for a clip of one frame.
-
-        >>> from mocpack.testing import walk
-        >>> walk().velocities().shape
-        (120, 21, 3)
         """
         if len(self) == 1:
             return np.zeros((1, len(self.skeleton), 3))
@@ -572,10 +557,6 @@ class Clip(HasHeader, FrozenPickle):
         """Return world angular velocities (T, J, 3) of all joints, in radians per second.
 
         About the axes of the world. Central differences, one-sided at the ends.
-
-        >>> from mocpack.testing import walk
-        >>> walk().angular_velocities().shape
-        (120, 21, 3)
         """
         return rotations.angular_velocities(self.world()[1], self.times)
 
@@ -583,10 +564,6 @@ class Clip(HasHeader, FrozenPickle):
         """Return local rotations (T, J, 6) as the first two columns of their matrices.
 
         The continuous representation of Zhou et al. 2019; `mocpack.rotations.from_6d` inverts it.
-
-        >>> from mocpack.testing import walk
-        >>> walk().rotations_6d().shape
-        (120, 21, 6)
         """
         return rotations.as_6d(np.asarray(self.rotations))
 
@@ -598,10 +575,6 @@ class Clip(HasHeader, FrozenPickle):
         order : str
             Three different axes, such as "ZYX": about z, then the rotated y, then the rotated x.
             Angles are unwrapped over time, so they do not jump by full turns.
-
-        >>> from mocpack.testing import walk
-        >>> walk().as_euler("ZYX").shape
-        (120, 21, 3)
         """
         if not isinstance(order, str) or sorted(order) != ["X", "Y", "Z"]:
             raise UsageError(f"order must be three different axes such as 'ZYX', got {order!r}")

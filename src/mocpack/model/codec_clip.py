@@ -65,14 +65,14 @@ def drop_take_data(clip: Clip) -> Clip:
 
 
 def restore_take_data(
-    found: Clip, header: ClipHeader, take_data: TakeData, joints: Sequence[int] | None = None
+    decoded: Clip, header: ClipHeader, take_data: TakeData, joints: Sequence[int] | None = None
 ) -> Clip:
     """Return a decoded clip with its own header and take data, or some joints and their ancestors.
 
     `header` and `take_data` must be those of the frames in `found`.
     """
-    if header is found.header and not take_data:
-        return found
+    if header is decoded.header and not take_data:
+        return decoded
     kept = list(range(len(header.skeleton)))
     target = header
     if joints is not None:
@@ -81,14 +81,14 @@ def restore_take_data(
         scaled = [s for s, j in enumerate(header.scaled_joints) if j in kept]
         take_data = take_data.joints(kept, scaled)
     moving = [m for m, j in enumerate(header.translated_joints) if j in kept]
-    turns, places = found.rotations, found.translations
+    turns, places = decoded.rotations, decoded.translations
     if header.skeleton.is_scaled:
         places = places * np.exp2(-_scale_steps(header)[moving])[:, np.newaxis]
     if len(header.skeleton.roots) > 1:
         turns, places = _remove_origin(turns, places, target)
     if target.frame_count != len(turns):
         target = replace(target, frame_count=len(turns))
-    return Clip(target, turns, places, found.channels, take_data)
+    return Clip(target, turns, places, decoded.channels, take_data)
 
 
 def _codec_skeleton(skeleton: Skeleton) -> Skeleton:

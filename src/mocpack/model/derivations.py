@@ -35,16 +35,7 @@ SAME_FIELDS = ("skeleton", "frame_time", "translated_joints", "scaled_joints")
 
 
 class Samples(NamedTuple):
-    """The fields of a clip, in the order of its constructor.
-
-    Attributes
-    ----------
-    header : ClipHeader
-    rotations : array, shape (T, J, 4)
-    translations : array, shape (T, M, 3), meters
-    channels : array, shape (T, C), or None
-    take_data : Extras
-    """
+    """The fields of a clip, in the order of its constructor."""
 
     header: ClipHeader
     rotations: F64
@@ -129,10 +120,8 @@ def poses_at(clip: Samples, at: npt.ArrayLike, frame_time: float | None = None) 
     last = np.minimum(first + 1, clip.frame_count - 1)
     t = places - first
     moved = t[:, np.newaxis, np.newaxis]
-    is_even = t.size > 0 and bool(
-        (t == t[0]).all()
-    )  # slerp is faster with one weight for all frames
-    share = float(t[0]) if is_even else t[:, np.newaxis]
+    # slerp is faster with one weight for all frames
+    share = float(t[0]) if (t == t[0]).all() else t[:, np.newaxis]
     frame_time = frame_time or clip.header.frame_time
     rotations = np.asarray(clip.rotations)
     return Samples(

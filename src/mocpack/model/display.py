@@ -35,16 +35,16 @@ def summarize(header: ClipHeader, take_data: TakeData) -> list[str]:
 def _describe_contents(header: ClipHeader, take_data: TakeData) -> list[str]:
     names = header.skeleton.unique_names
     moving = _abbreviate([names[j] for j in header.translated_joints]) or "no joint"
-    found = [f"translated: {moving}"]
+    parts = [f"translated: {moving}"]
     if header.is_scaled:
-        found.append("with scales")
+        parts.append("with scales")
     if take_data.times is not None:
-        found.append("uneven times")
+        parts.append("uneven times")
     if take_data.valid is not None:
-        found.append(f"{1 - take_data.valid.mean():.1%} not seen")
+        parts.append(f"{1 - take_data.valid.mean():.1%} not seen")
     if take_data.tracks:
-        found.append(f"tracks: {_abbreviate(list(take_data.tracks))}")
-    return found
+        parts.append(f"tracks: {_abbreviate(list(take_data.tracks))}")
+    return parts
 
 
 def bones(skeleton: Skeleton, positions: F64, ends: F64) -> F64:

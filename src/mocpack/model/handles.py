@@ -68,13 +68,13 @@ class Handle:
 
     def goals(self, joint: int, position: F64) -> list[Goal]:
         """Return what the pose must reach; `joint` is at `position`."""
-        found, target = [], self.target(position)
+        goals, target = [], self.target(position)
         if target is not None:
-            found.append(Goal(joint, position=target))
+            goals.append(Goal(joint, position=target))
         if self.rotation is not None:
             turn = rotations.normalize(np.asarray(self.rotation, np.float64))
-            found.append(Goal(joint, rotation=turn))
-        return found
+            goals.append(Goal(joint, rotation=turn))
+        return goals
 
     def miss(self, old: F64, new: F64, turn: F64) -> float:
         """Return the distance from the target in meters, or in radians if that is larger.
@@ -82,11 +82,11 @@ class Handle:
         `old` and `new` are the positions of the joint, `turn` is its new world rotation.
         """
         target = self.target(old)
-        found = 0.0 if target is None else float(np.linalg.norm(new - target))
+        error = 0.0 if target is None else float(np.linalg.norm(new - target))
         if self.rotation is not None:
             wanted = rotations.normalize(np.asarray(self.rotation, np.float64))
-            found = max(found, float(rotations.angle_between(wanted, turn)))
-        return found
+            error = max(error, float(rotations.angle_between(wanted, turn)))
+        return error
 
 
 @dataclass(frozen=True, eq=False)

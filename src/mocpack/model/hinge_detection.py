@@ -84,17 +84,19 @@ def find_hinges(
     if not detect:
         return FoundHinges(replace(skeleton, hinges=hinges), {}, left)
     known = set() if hinges is None else set(hinges.joints)
-    rest, found = skeleton.rest.copy(), dict[int, FoundHinge]()
+    rest, detected = skeleton.rest.copy(), dict[int, FoundHinge]()
     for j in range(1, len(skeleton)):
         one = None if j in known else find_hinge(local[:, j], rest[j], tolerance)
         if one is not None:
-            found[j], rest[j] = one, one.rest
-    if not found:
+            detected[j], rest[j] = one, one.rest
+    if not detected:
         return FoundHinges(replace(skeleton, hinges=hinges), {}, left)
-    names = [skeleton.unique_names[j] for j in found]
-    more = Hinges(tuple(found), np.array([one.axis for one in found.values()]), names=tuple(names))
+    names = [skeleton.unique_names[j] for j in detected]
+    more = Hinges(
+        tuple(detected), np.array([one.axis for one in detected.values()]), names=tuple(names)
+    )
     together = more if hinges is None else hinges.concatenate(more)
-    offs = dict(zip(names, (one.off_axis for one in found.values()), strict=True))
+    offs = dict(zip(names, (one.off_axis for one in detected.values()), strict=True))
     return FoundHinges(replace(skeleton, rest=rest, hinges=together), offs, left)
 
 
@@ -109,8 +111,8 @@ def find_hinge(local: F64, rest: F64, tolerance: float = TOLERANCE_RAD) -> Found
     if not (rest == rotations.IDENTITY).all():
         return None
     middle = rotations.normalize(local.sum(axis=0))
-    found = _fit_axis(local, middle)
-    return found if found is not None and found.off_axis <= tolerance else None
+    fit = _fit_axis(local, middle)
+    return fit if fit is not None and fit.off_axis <= tolerance else None
 
 
 def _fit_axis(local: F64, rest: F64) -> FoundHinge | None:

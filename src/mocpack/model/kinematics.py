@@ -30,8 +30,8 @@ def forward_kinematics(
     """
     if len(skeleton.roots) > 1:
         tree, moving = skeleton.as_single_tree, [j + 1 for j in translated_joints]
-        found = forward_kinematics(tree, add_origin(local), translations, moving)
-        return found[0][:, 1:], found[1][:, 1:]
+        positions, world = forward_kinematics(tree, add_origin(local), translations, moving)
+        return positions[:, 1:], world[:, 1:]
     native = skeleton.to_core(translated_joints)
     positions, world = _core.forward_kinematics(native, local, translations)
     return positions, world
@@ -133,8 +133,8 @@ def measure_error(
         ]
         return measure_scaled_error(skeleton, *worlds, shell=shell)
     native = skeleton.to_core(translated_joints)
-    found, frames, joints = _core.clip_errors(native, *a, *b, shell)
-    largest, joint_max, joint_mean, joint_rms, worst_frame, worst_joint = found
+    errors, frames, joints = _core.clip_errors(native, *a, *b, shell)
+    largest, joint_max, joint_mean, joint_rms, worst_frame, worst_joint = errors
     return MotionError(
         largest, joint_max, joint_mean, joint_rms, frames, joints, worst_frame, worst_joint
     )

@@ -29,15 +29,15 @@ def find_mirrored_joints(names: Sequence[str]) -> list[int]:
 
 def _swap_side_names(name: str) -> list[str]:
     """Return candidate names with the side exchanged, at the start, the end, or anywhere."""
-    found = []
+    swapped = []
     for one, other in (*SIDES, *((b, a) for a, b in SIDES)):
         if name.startswith(one):
-            found.append(other + name[len(one) :])
+            swapped.append(other + name[len(one) :])
         if name.endswith(one):
-            found.append(name[: -len(one)] + other)
+            swapped.append(name[: -len(one)] + other)
         if len(one) > 1 and one in name:
-            found.append(name.replace(one, other, 1))
-    return found
+            swapped.append(name.replace(one, other, 1))
+    return swapped
 
 
 def mirror_partners(skeleton: Skeleton, pairs: Sequence[tuple[str | int, str | int]] | None) -> I64:
@@ -45,26 +45,26 @@ def mirror_partners(skeleton: Skeleton, pairs: Sequence[tuple[str | int, str | i
 
     Pairs come from `pairs` or else from names. The parents of partners must be partners too.
     """
-    found = np.arange(len(skeleton))
+    partners = np.arange(len(skeleton))
     if pairs is None:
         named = np.array(find_mirrored_joints(skeleton.names))
-        mutual = (named >= 0) & (named[named] == found)
-        found = np.where(mutual, named, found)
+        mutual = (named >= 0) & (named[named] == partners)
+        partners = np.where(mutual, named, partners)
     for one, other in pairs or ():
         a, b = skeleton.indices([one, other])
-        found[a], found[b] = b, a
-    if (found == np.arange(len(skeleton))).all():
+        partners[a], partners[b] = b, a
+    if (partners == np.arange(len(skeleton))).all():
         raise UsageError(
             "no joint names form left-right pairs (LeftArm and RightArm, arm_l and arm_r); "
             "pass pairs=[(left, right), ...]"
         )
     for j, parent in enumerate(skeleton.parents):
-        if parent >= 0 and skeleton.parents[found[j]] != found[parent]:
+        if parent >= 0 and skeleton.parents[partners[j]] != partners[parent]:
             raise UsageError(
-                f"joints {skeleton.names[j]!r} and {skeleton.names[found[j]]!r} are paired, but "
+                f"joints {skeleton.names[j]!r} and {skeleton.names[partners[j]]!r} are paired, but "
                 "their parents are not; pass pairs=[(left, right), ...]"
             )
-    return found
+    return partners
 
 
 def rest_world(skeleton: Skeleton) -> tuple[F64, F64]:

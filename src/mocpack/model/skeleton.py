@@ -171,10 +171,13 @@ class Skeleton(FrozenValue):
         listed = np.where(is_asf[turning], -turning, turning)
         turning = turning[np.lexsort((listed, joints[turning]))]
         rank = np.arange(len(turning)) - np.searchsorted(joints[turning], joints[turning])
-        found, columns = np.full((len(self), 3), -1, np.int8), np.zeros((len(self), 3), np.int32)
-        found[joints[turning], rank] = axes[turning]
+        angle_axes, columns = (
+            np.full((len(self), 3), -1, np.int8),
+            np.zeros((len(self), 3), np.int32),
+        )
+        angle_axes[joints[turning], rank] = axes[turning]
         columns[joints[turning], rank] = turning
-        return found, columns
+        return angle_axes, columns
 
     @property
     def channel_count(self) -> int:
@@ -208,25 +211,25 @@ class Skeleton(FrozenValue):
     @cached_property
     def unique_names(self) -> tuple[str, ...]:
         """The names, with numbers added to empty and repeated ones."""
-        given, seen, found = set(self.names), set[str](), []
+        given, seen, names = set(self.names), set[str](), []
         for j, name in enumerate(self.names):
             if not name or name in seen:
                 stem, number = (f"{name}_" if name else "joint"), j
                 while (name := f"{stem}{number}") in given or name in seen:
                     number += 1
             seen.add(name)
-            found.append(name)
-        return tuple(found)
+            names.append(name)
+        return tuple(names)
 
     def index(self, name: str) -> int:
         """Return the index of a joint by name."""
-        found = [j for j, own in enumerate(self.names) if own == name]
-        if not found:
+        matches = [j for j, own in enumerate(self.names) if own == name]
+        if not matches:
             raise UsageError(f"unknown joint {name!r}; the skeleton has: {', '.join(self.names)}")
-        if len(found) > 1:
-            numbers = ", ".join(map(str, found))
-            raise UsageError(f"{len(found)} joints are named {name!r}; use an index: {numbers}")
-        return found[0]
+        if len(matches) > 1:
+            numbers = ", ".join(map(str, matches))
+            raise UsageError(f"{len(matches)} joints are named {name!r}; use an index: {numbers}")
+        return matches[0]
 
     def indices(self, joints: Sequence[str | int]) -> list[int]:
         """Return the indices of joints given by name or index.
@@ -236,14 +239,14 @@ class Skeleton(FrozenValue):
         """
         if isinstance(joints, str):
             joints = [joints]
-        found = []
+        indices = []
         for joint in check_sequence("joints", joints, error=UsageError):
             if isinstance(joint, str):
-                found.append(self.index(joint))
+                indices.append(self.index(joint))
             else:
                 last = len(self) - 1
-                found.append(check_integer("each joint of joints", joint, -last - 1, last))
-        return [j % len(self) for j in found]
+                indices.append(check_integer("each joint of joints", joint, -last - 1, last))
+        return [j % len(self) for j in indices]
 
     def children(self, joint: str | int) -> list[int]:
         """Return the children of a joint."""
@@ -346,8 +349,8 @@ class Skeleton(FrozenValue):
         angles = np.zeros((len(local), 0 if self.hinges is None else len(self.hinges)))
         if self.hinges is None:
             return HingeAngles(angles, angles)
-        found = _core.hinge_angles(self.to_core(translated_joints), local, translations)
-        angles[:, list(self.hinges.by_joint)] = found
+        values = _core.hinge_angles(self.to_core(translated_joints), local, translations)
+        angles[:, list(self.hinges.by_joint)] = values
         off_axis = np.zeros_like(angles)
         if measure_off_axis:
             turns, slides = ~self.hinges.slides, self.hinges.slides

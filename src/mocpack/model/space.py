@@ -38,9 +38,9 @@ def conversion_matrix(up: str, handedness: str) -> F64:
             f"{', '.join(HANDEDNESS)}, got {up!r} and {handedness!r}"
         )
     mirror = _MIRROR_SIGNS[up] if handedness == "left" else (1, 1, 1)
-    found = np.array(_AXIS_MATRICES[up], np.float64) * mirror
-    found.setflags(write=False)
-    return found
+    matrix = np.array(_AXIS_MATRICES[up], np.float64) * mirror
+    matrix.setflags(write=False)
+    return matrix
 
 
 def to_internal(points: npt.ArrayLike, up: str, handedness: str = "right") -> F64:

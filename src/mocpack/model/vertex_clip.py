@@ -113,10 +113,6 @@ class VertexClip(HasHeader, FrozenPickle):
         """Return velocities (T, V, 3) of all vertices, in meters per second.
 
         Central differences, one-sided at the ends; 0 for a clip of one frame.
-
-        >>> from mocpack.testing.motions import vertex_wave
-        >>> vertex_wave(frames=12, side=6).velocities().shape
-        (12, 36, 3)
         """
         if len(self) == 1:
             return np.zeros_like(self.vertices)

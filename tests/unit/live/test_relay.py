@@ -34,14 +34,14 @@ def frames(clip=CLIP):
 
 async def collected(url, wanted, **options):
     """Return the poses of a stage by performer, until `wanted` have left."""
-    poses, on_leave = {}, 0
+    poses, left = {}, 0
     async for event in watch(url, **options):
         if event.kind == "join":
             poses.setdefault(event.name, [])
         if event.pose is not None:
             poses[event.name].append(event.pose)
-        on_leave += event.kind == "leave"
-        if on_leave == wanted:
+        left += event.kind == "leave"
+        if left == wanted:
             break
     return poses
 

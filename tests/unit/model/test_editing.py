@@ -28,7 +28,7 @@ def test_a_handle_moves_its_joint_to_the_target():
     assert edit.misses[0] < 1e-4
 
 
-def test_what_moved_is_reported_and_other_joints_hardly_move():
+def test_moved_joints_are_reported_and_others_hardly_move():
     edit = edit_clip(CLIP, [Handle("LeftHand", TIME, by=(0.1, 0.15, 0.1))])
     moved = np.linalg.norm(edit.clip.positions() - CLIP.positions(), axis=-1)
     np.testing.assert_allclose(edit.changes, moved.max(axis=0), atol=1e-9)

@@ -169,7 +169,7 @@ void stand(const Track& track, Quat base, TrackTarget* aim)
 }
 
 // A sum of squares of linear functions of one or two numbers, and its minimum.
-struct Squares
+struct HingeSquares
 {
 	int32_t count;
 	double a = 0, b = 0, c = 0, p = 0, q = 0;
@@ -194,13 +194,14 @@ struct Squares
 
 // Returns the error that remains below a hinge around its true angles, plus the price of turning away from
 // them.
-Squares remaining(const Track& track, const MotionPair& pair, int32_t t, const TrackTarget& aim, double price)
+HingeSquares remaining(const Track& track, const MotionPair& pair, int32_t t, const TrackTarget& aim,
+					   double price)
 {
 	size_t at = pair.at(track.joint, t);
 	const Remainder& after = pair.after_turn[at];
 	Vec3 off = turn_between(pair.rotation[at], aim.world),
 		 moved = pair.decoded_position[at] - pair.position[at], moves[MAX_TURNS];
-	Squares squares = {track.channels};
+	HingeSquares squares = {track.channels};
 	for (int32_t c = 0; c < track.channels; ++c)
 		moves[c] = after.scaled(aim.turn[c]);
 	squares.add(after.scaled(off + after.led(moved)), moves);
