@@ -261,15 +261,11 @@ def add_index_columns(table: Table, index: Index) -> Table:
         "fps": 1 / index.frame_times,
         "bytes": index.columns[:, 3] + bases[index.columns[:, 0]],
     }
+    known = list(COLUMN_TYPES)
     for name, column in values.items():
-        place = sum(known in table.column_names for known in _columns_before(name))
+        place = sum(before in table.column_names for before in known[: known.index(name)])
         table = table.add_column(place, name, pa.array(column))
     return table
-
-
-def _columns_before(name: str) -> list[str]:
-    names = list(COLUMN_TYPES)
-    return names[: names.index(name)]
 
 
 def read_table(data: bytes, rows: int | None = None, limit: int | None = DEFAULT_LIMIT) -> Table:

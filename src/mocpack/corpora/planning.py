@@ -23,7 +23,7 @@ from mocpack.container import check_name
 from mocpack.corpora import storage
 from mocpack.corpora.packing import PackOptions
 from mocpack.corpora.storage import FileInfo
-from mocpack.errors import CorruptionError, FormatError, MocpackError, UsageError, name_errors
+from mocpack.errors import CorruptionError, FormatError, MocpackError, UsageError
 from mocpack.io import (
     check_inside_folder,
     find_companions,
@@ -296,8 +296,10 @@ def _parse_packing(row: JsonObject, where: str) -> PackOptions:
     target, reading = options["target"], options["reading"]
     if not is_object(target) or not is_object(reading):
         raise FormatError(f"{where}: target and reading must be objects, got {options!r:.80}")
-    with name_errors(where, FormatError):
+    try:
         return PackOptions.parse(codec, target, reading, frames)
+    except UsageError as error:
+        raise FormatError(f"{where}: {error}") from error
 
 
 def _parse_row(row: JsonObject, where: str) -> PlannedFile:

@@ -93,7 +93,8 @@ class Stream:
             rng.shuffle(clip_positions)
         buffer: list[int] = []
         for clip_position in clip_positions[self.share[0] :: self.share[1]].tolist():
-            coming = self._window_indices(clip_position)
+            both = (self.windows.window_indices(clip_position, mirrored=m) for m in (False, True))
+            coming = [*chain(*both)]
             if not coming:
                 continue
             yield coming, None
@@ -102,10 +103,6 @@ class Stream:
                 yield [], _draw(buffer, rng if self.shuffle else None)
         while buffer:
             yield [], _draw(buffer, rng if self.shuffle else None)
-
-    def _window_indices(self, clip_position: int) -> list[int]:
-        both = (self.windows.window_indices(clip_position, mirrored=m) for m in (False, True))
-        return list(chain(*both))
 
     def _decode_windows(self, numbers: list[int]) -> dict[int, F32]:
         """Return windows of one clip by index; decode the clip once, up to their last frame."""

@@ -165,7 +165,9 @@ class Windows:
         marks = np.arange(0, ends[-1] + WINDOWS_PER_MARK, WINDOWS_PER_MARK)
         self._ends, self._marks = _to_array(ends), _to_array(np.searchsorted(ends, marks, "right"))
         self.width = sum(part.stop - part.start for part in self.columns.values())
-        self.cache = self._open_cache(cache)
+        if cache is not None and not isinstance(cache, DecodedCache):
+            cache = DecodedCache(corpus, parse_size(cache, "cache"))
+        self.cache = cache
 
     def __getstate__(self) -> dict[str, object]:
         return vars(self) | {"_window_plans": {}}
@@ -405,11 +407,6 @@ class Windows:
         if self._clip_features is not None:
             return {clip_features.NAME: slice(0, self._clip_features.width)}
         return feature_columns(header, self.features)
-
-    def _open_cache(self, cache: str | int | DecodedCache | None) -> DecodedCache | None:
-        if cache is None or isinstance(cache, DecodedCache):
-            return cache
-        return DecodedCache(self.corpus, parse_size(cache, "cache"))
 
 
 def _to_array(values: I64) -> array[int]:

@@ -227,6 +227,14 @@ def test_a_plan_goes_through_its_file(takes):
             lambda lines: [*lines, b'{"clip": "", "path": "", "bytes": 1, "mark": ""}\n'],
             "line 5 clip",
         ),
+        (
+            lambda lines: [
+                lines[0].replace(b'"reading": {', b'"reading": {"tempo": 2'),
+                *lines[1:],
+            ],
+            "line 1 tempo",
+        ),
+        (lambda lines: [lines[0].replace(b'"frames": ":"', b'"frames": "a:"'), *lines[1:]], "a:"),
     ],
 )
 def test_a_wrong_plan_is_a_clear_error_that_names_the_line(takes, change, named):

@@ -1,12 +1,13 @@
 """PC2 and MDD point caches: bytes written by hand, and hostile ones."""
 
 import struct
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import mocpack
-from mocpack.errors import CorruptionError, TruncatedError
+from mocpack.errors import CorruptionError, InvalidClipError, TruncatedError
 from mocpack.io import mdd, pc2, read_bytes
 from mocpack.testing.motions import vertex_wave
 from naming import naming
@@ -66,3 +67,10 @@ def test_values_that_are_not_finite_are_refused():
     data[-4:] = struct.pack("<f", float("nan"))
     with pytest.raises(CorruptionError, match=naming("vertices 2e+07")):
         read_bytes(bytes(data))
+
+
+def test_metadata_that_is_no_number_is_an_error_that_names_it():
+    clip = vertex_wave(3, 2)
+    named = replace(clip, header=replace(clip.header, metadata={"pc2_step": "fast"}))
+    with pytest.raises(InvalidClipError, match="pc2_step"):
+        pc2.write(named)
