@@ -8,11 +8,14 @@ decoder believes the headers of the pages, so these are read here before any pag
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from mocpack.common.optional_packages import require
 from mocpack.common.units import format_size
 from mocpack.errors import CorruptionError, MemoryLimitError
+
+if TYPE_CHECKING:
+    from pyarrow import Table
 
 FOOTER_EXPANSION = 512  # memory of a parsed footer per byte; pyarrow takes up to 475
 VALUE_BYTES = 32  # memory of a value per level of nesting, beside its text
@@ -27,10 +30,11 @@ INFLATED_SIZE, STORED_SIZE, DICTIONARY = (2, I32), (3, I32), (7, STRUCT)
 VALUE_COUNT = (1, I32)
 ENCODINGS = {(5, STRUCT): (2, I32), (8, STRUCT): (4, I32)}  # in data pages of version 1 and 2
 
-Fields = dict[tuple[int, int], Any]
+Fields: TypeAlias = "dict[tuple[int, int], Value]"
+Value: TypeAlias = "int | list[Value] | Fields | None"
 
 
-def read_parquet(data: bytes, rows: int | None, limit: int | None) -> Any:
+def read_parquet(data: bytes, rows: int | None, limit: int | None) -> Table:
     """Return the Arrow table of a Parquet file; it must have this many rows, if `rows` is given.
 
     Reading takes at most about three times `limit` bytes: for the pages, for the table, and for
@@ -44,11 +48,11 @@ def read_parquet(data: bytes, rows: int | None, limit: int | None) -> Any:
     file = pq.ParquetFile(pa.BufferReader(data), thrift_container_size_limit=max(1, len(data)))
     # read here, because pyarrow's own view of the chunks ends the process if their data is invalid
     footer, _ = _read_struct(data, len(data) - 8 - footer_size)
-    groups = footer.get(ROW_GROUPS, [])
+    groups = _take_structs(footer, ROW_GROUPS)
     stated = sum(_take(group, GROUP_ROWS) for group in groups)
     if rows not in (None, stated):
         raise CorruptionError(f"it has {stated} rows, expected {rows}, one per clip")
-    chunks = [group.get(COLUMNS, []) for group in groups]
+    chunks = [_take_structs(group, COLUMNS) for group in groups]
     columns = [file.schema.column(k) for k in range(len(file.schema))]
     if any(len(group) != len(columns) for group in chunks):
         raise CorruptionError(f"a row group has not {len(columns)} columns, as the schema has")
@@ -56,7 +60,7 @@ def read_parquet(data: bytes, rows: int | None, limit: int | None) -> Any:
     for k, column in enumerate(columns):
         inflated = values = longest = 0
         for group in chunks:
-            more, count, text = _measure_chunk(data, group[k].get(CHUNK))
+            more, count, text = _measure_chunk(data, _take_struct(group[k], CHUNK))
             inflated, values, longest = inflated + more, values + count, max(longest, text)
         per_value = VALUE_BYTES * (1 + column.max_definition_level)
         if column.max_repetition_level:  # the number of values in a row is unknown
@@ -83,7 +87,7 @@ def _check_memory(needed: int, limit: int | None) -> None:
         )
 
 
-def _measure_chunk(data: bytes, chunk: Any) -> tuple[int, int, int]:
+def _measure_chunk(data: bytes, chunk: Fields) -> tuple[int, int, int]:
     """Return sizes of a column chunk: bytes of its inflated pages, values, and longest repetition.
 
     The last is the length of the longest text that few bytes of a page can repeat.
@@ -101,8 +105,8 @@ def _measure_chunk(data: bytes, chunk: Any) -> tuple[int, int, int]:
             dictionary = max(dictionary, _take(header, INFLATED_SIZE))
         for page, encoding in ENCODINGS.items():
             if page in header:
-                values += _take(header[page], VALUE_COUNT)
-                repeats_starts |= _take(header[page], encoding) == DELTA_BYTE_ARRAY
+                values += _take(_take_struct(header, page), VALUE_COUNT)
+                repeats_starts |= _take(_take_struct(header, page), encoding) == DELTA_BYTE_ARRAY
     return inflated, values, inflated if repeats_starts else dictionary
 
 
@@ -116,13 +120,26 @@ def _page_headers(data: bytes, at: int, end: int) -> Iterator[Fields]:
         at += _take(header, STORED_SIZE)
 
 
-def _take(fields: Fields | None, field: tuple[int, int]) -> int:
+def _take_struct(fields: Fields, field: tuple[int, int]) -> Fields:
+    """Return a struct; empty if it is missing, so that taking its fields fails."""
+    struct = fields.get(field)
+    return struct if isinstance(struct, dict) else {}
+
+
+def _take_structs(fields: Fields, field: tuple[int, int]) -> list[Fields]:
+    """Return a list of structs; empty if it is missing."""
+    items = fields.get(field)
+    structs = items if isinstance(items, list) else []
+    return [one if isinstance(one, dict) else {} for one in structs]
+
+
+def _take(fields: Fields, field: tuple[int, int]) -> int:
     """Return an integer that no valid file lacks."""
-    number = None if fields is None else fields.get(field)
+    number = fields.get(field)
     # decoders disagree on numbers that exceed their type
-    if number is None or not 0 <= number < 1 << (31 if field[1] == I32 else 62):
+    if not isinstance(number, int) or not 0 <= number < 1 << (31 if field[1] == I32 else 62):
         raise CorruptionError(f"field {field[0]} of a header must be a size, got {number}")
-    return int(number)
+    return number
 
 
 def _read_struct(data: bytes, at: int, depth: int = 0) -> tuple[Fields, int]:
@@ -145,7 +162,7 @@ def _read_struct(data: bytes, at: int, depth: int = 0) -> tuple[Fields, int]:
     return fields, at + 1
 
 
-def _read_value(data: bytes, at: int, kind: int, depth: int) -> tuple[Any, int]:
+def _read_value(data: bytes, at: int, kind: int, depth: int) -> tuple[Value, int]:
     if depth > MAX_DEPTH:
         raise CorruptionError(f"a header is nested more than {MAX_DEPTH} levels deep")
     if kind in (4, I32, I64):
@@ -155,7 +172,7 @@ def _read_value(data: bytes, at: int, kind: int, depth: int) -> tuple[Any, int]:
     if kind == LIST:
         count, kind = divmod(_read_byte(data, at), 16)
         count, at = _read_varint(data, at + 1) if count == 15 else (count, at + 1)
-        values = []
+        values: list[Value] = []
         for _ in range(count):
             value, at = _read_value(data, at, kind, depth + 1)
             values.append(value)
