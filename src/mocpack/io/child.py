@@ -15,11 +15,12 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any
+from typing import Generic, TypedDict, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from mocpack.common.arrays import F64
+from mocpack.common.json_object import Json
 from mocpack.common.optional_packages import missing_package_error
 from mocpack.common.termination import unwind_when_terminated
 from mocpack.errors import CorruptionError, FormatError
@@ -33,9 +34,22 @@ SECONDS_PER_BYTE = 1e-6  # CPU time
 WALL_TIME_RATIO = 8  # wall clock limit in CPU time limits, for busy machines
 
 
+class Response(TypedDict, total=False):
+    """What every reader responds."""
+
+    motions: list[str]  # names of the motions that move something
+    still: list[str]  # names of the others
+    ignored: dict[str, int]  # numbers of meshes, materials and so on
+    number: int  # index of the motion whose poses follow; missing if there is none
+    error: str
+
+
+R = TypeVar("R", bound=Response)
+
+
 @dataclass(frozen=True)
-class Reader:
-    """A reader script and the package that it needs.
+class Reader(Generic[R]):
+    """A reader script and the package that it needs; it responds R.
 
     Attributes
     ----------
@@ -76,7 +90,7 @@ class Reader:
         return ""
 
 
-def run_reader(reader: Reader, data: bytes, **request: Any) -> tuple[dict[str, Any], bytes]:
+def run_reader(reader: Reader[R], data: bytes, **request: Json) -> tuple[R, bytes]:
     """Return the response of a reader to a request, and the bytes of its arrays."""
     origin = reader.origin
     if not sys.executable or getattr(sys, "frozen", False):
@@ -110,23 +124,20 @@ def run_reader(reader: Reader, data: bytes, **request: Any) -> tuple[dict[str, A
     head, newline, body = done.stdout.partition(b"\n")
     if done.returncode or not newline:
         raise CorruptionError(f"{reader.name} failed: {describe_exit(done.returncode)}")
-    response: dict[str, Any] = json.loads(head)
+    response: R = json.loads(head)
     if "error" in response:
         raise CorruptionError(f"{reader.name} failed: {response['error']}")
     return response, body
 
 
-def motion_names(response: dict[str, Any], what: str) -> list[str]:
+def motion_names(response: Response, what: str) -> list[str]:
     """Return unique names of the motions in a response."""
     return list(make_unique(name or f"{what} {k}" for k, name in enumerate(response["motions"])))
 
 
 def read_motion(
-    run_request: Callable[..., tuple[dict[str, Any], bytes]],
-    clip: str | None,
-    what: str,
-    **request: Any,
-) -> tuple[dict[str, Any], bytes]:
+    run_request: Callable[..., tuple[R, bytes]], clip: str | None, what: str, **request: Json
+) -> tuple[R, bytes]:
     """Request the poses of one motion, chosen by name or by index from 0; by default the first.
 
     `run_request` sends a request. If the file has no motion, the response has no poses.
@@ -144,11 +155,11 @@ class Numbers:
     def __init__(self, body: bytes, package: str) -> None:
         self._body, self._package, self._at = body, package, 0
 
-    def take(self, count: int, kind: str = "f8") -> npt.NDArray[np.float64]:
+    def take(self, count: int, kind: str = "f8") -> F64:
         """Return the next `count` numbers, which have this dtype in the response."""
         dtype = np.dtype(kind)
         if self._at + count * dtype.itemsize > len(self._body):
             raise CorruptionError(f"{self._package} returned fewer numbers than it announced")
-        found = np.frombuffer(self._body, dtype, count, self._at)
+        numbers = np.frombuffer(self._body, dtype, count, self._at)
         self._at += count * dtype.itemsize
-        return found.astype(np.float64)
+        return numbers.astype(np.float64)

@@ -3,15 +3,13 @@
     python child_main.py READER PACKAGE REQUEST < file
 
 READER is the path of a reader such as `fbx_child.py`. PACKAGE is the path of the `__init__.py` of
-the package that it needs, or empty. REQUEST is JSON: `read` (return poses, or only the names of the
-motions), `clip` (name or index), `fps`, `folder` (temporary files of the reader), `max_poses`,
-`limits`, and what the reader itself defines. The response is a line of JSON followed by the bytes
-of arrays.
+the package that it imports, or empty. REQUEST is JSON (`Request`). The response is a line of JSON
+followed by the bytes of arrays.
 
-A reader defines `open_file(package, data, request)`, which returns an argument for the other two
-functions, or a dict that is the response; `names(opened)`, the motions that move and those that do
-not; `count_ignored(opened)`, the numbers of meshes, materials and so on, which clips do not hold;
-and `poses(opened, number, request, blocks)`. A reader without a package defines
+A reader defines `open_file(data, request)`, which returns an argument for the other functions, or a
+dict that is the response; `names(opened)`, the motions that move and those that do not;
+`count_ignored(opened)`, the numbers of meshes, materials and so on, which clips do not hold; and
+`poses(opened, number, request, blocks)`. A reader without a package defines only
 `respond(data, blocks)`.
 """
 
@@ -24,11 +22,35 @@ import re
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, TypedDict
+
+if TYPE_CHECKING:
+    from mocpack.common.json_object import JsonObject
+
+
+class Limits(TypedDict):
+    """Limits of the process."""
+
+    memory: int  # in bytes
+    seconds: int  # of CPU time
+
+
+class Request(TypedDict):
+    """What the parent asks for."""
+
+    read: bool  # return poses, or only the names of the motions
+    clip: str | int | None  # name or index of the motion
+    fps: float | None
+    divided: int  # number of parts per gap between samples
+    read_external: list[tuple[str, int]]  # names and sizes of the files after the main file
+    folder: str  # for temporary files
+    max_poses: int  # frames times joints
+    limits: Limits
 
 
 def main() -> None:
-    request = json.loads(sys.argv[3])
+    request: Request = json.loads(sys.argv[3])
     data = sys.stdin.buffer.read()
     blocks: list[bytes] = []
     out = os.fdopen(os.dup(1), "wb")
@@ -37,8 +59,8 @@ def main() -> None:
         _limit(**request["limits"])
         reader = _import_file("reader", sys.argv[1])
         if sys.argv[2]:
-            package = _import_file(Path(sys.argv[2]).parent.name, sys.argv[2])
-            response = _respond(reader, package, data, request, blocks)
+            _import_file(Path(sys.argv[2]).parent.name, sys.argv[2])
+            response = _respond(reader, data, request, blocks)
         else:
             response = reader.respond(data, blocks)
     except MemoryError:
@@ -74,7 +96,7 @@ def _limit(memory: int, seconds: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
 
 
-def _import_file(name: str, path: str) -> Any:
+def _import_file(name: str, path: str) -> ModuleType:
     # Import by path, so that other files in the folder cannot shadow the standard library.
     inside = [str(Path(path).parent)] if Path(path).name == "__init__.py" else None
     spec = spec_from_file_location(name, path, submodule_search_locations=inside)
@@ -85,14 +107,12 @@ def _import_file(name: str, path: str) -> Any:
     return module
 
 
-def _respond(
-    reader: Any, package: Any, data: bytes, request: dict[str, Any], blocks: list[bytes]
-) -> dict[str, Any]:
-    opened = reader.open_file(package, data, request)
+def _respond(reader: ModuleType, data: bytes, request: Request, blocks: list[bytes]) -> JsonObject:
+    opened = reader.open_file(data, request)
     if isinstance(opened, dict):
         return opened
     names, still = reader.names(opened)
-    response: dict[str, Any] = {"motions": names, "still": still}
+    response: JsonObject = {"motions": names, "still": still}
     if not request["read"]:
         response["ignored"] = reader.count_ignored(opened)
     number = _choose_motion(names, request.get("clip"))

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from mocpack.common.arrays import F64, I64
 from mocpack.common.texts import shorten_text
 from mocpack.errors import CorruptionError, FormatError, InvalidClipError, name_errors
 from mocpack.io import fbx_child, keyed_frames
-from mocpack.io.child import Numbers, Reader, motion_names, read_motion, run_reader
+from mocpack.io.child import Numbers, Reader, Response, motion_names, read_motion, run_reader
 from mocpack.io.choice import check_fps, list_names
 from mocpack.io.text import make_unique
 from mocpack.model import rotations, space
@@ -25,9 +24,30 @@ from mocpack.model.clip import Clip
 from mocpack.model.skeleton import MAX_JOINTS, MAX_NAME, Skeleton, default_channels
 from mocpack.model.take_data import split_scales
 
-UFBX = Reader(fbx_child.__file__, "ufbx", "fbx", "FBX")
 MIN_MOVEMENT_M = 1e-6  # smaller deviations from the rest position are ignored
 CHANNEL_WIDTHS = {"translation": 3, "rotation": 4, "scale": 3}
+
+
+class FbxResponse(Response, total=False):
+    """The skeleton of a scene and the samples of a take."""
+
+    names: list[str]
+    parents: list[int]
+    rest: dict[str, list[list[float]]]  # "translation", "rotation" and "scale" of each joint
+    unit: float  # in meters
+    axes: list[list[int]]  # (axis, sign) of those that point right, up and to the viewer
+    creator: str
+    begin: float
+    rate: float
+    frames: int  # number of even samples
+    extra: list[float]  # times of the other samples
+    beside_jumps: list[float]  # those of them that are next to jumps
+    keyed: list[int]  # joints with sparse keys
+    blocks: list[tuple[int, str, int]]  # joint, channel, numbers
+    weights: list[str]  # names of blend shapes
+
+
+UFBX = Reader[FbxResponse](fbx_child.__file__, "ufbx", "fbx", "FBX")
 
 
 @dataclass(frozen=True)
@@ -63,8 +83,7 @@ def list_clips(data: bytes) -> list[str]:
 
 def count_ignored(data: bytes) -> dict[str, int]:
     """Count the content of a file that clips do not hold."""
-    found: dict[str, int] = run_reader(UFBX, data, read=False)[0]["ignored"]
-    return found
+    return run_reader(UFBX, data, read=False)[0]["ignored"]
 
 
 def read(
@@ -89,17 +108,16 @@ def read(
     if "number" not in response:
         raise FormatError(_describe_static(response))
     name = motion_names(response, "take")[response["number"]]
-    if len(response["joints"]) > MAX_JOINTS:
+    if (joints := len(response["names"])) > MAX_JOINTS:
         raise CorruptionError(
-            f"the skeleton has {len(response['joints'])} joints, more than the limit of "
-            f"{MAX_JOINTS}"
+            f"the skeleton has {joints} joints, more than the limit of {MAX_JOINTS}"
         )
     with name_errors(f"take {name!r}", InvalidClipError):
         response, poses = _choose_frames(run_request, response, Numbers(body, "ufbx"))
         return _build_clip(response, poses, name, unit)
 
 
-def _describe_static(response: dict[str, Any]) -> str:
+def _describe_static(response: FbxResponse) -> str:
     if not response["still"]:
         return "expected an animation, but this FBX has no takes"
     takes = list_names(response["still"])
@@ -107,10 +125,10 @@ def _describe_static(response: dict[str, Any]) -> str:
 
 
 def _choose_frames(
-    run_request: Callable[..., tuple[dict[str, Any], bytes]],
-    response: dict[str, Any],
+    run_request: Callable[..., tuple[FbxResponse, bytes]],
+    response: FbxResponse,
     numbers: Numbers,
-) -> tuple[dict[str, Any], Poses]:
+) -> tuple[FbxResponse, Poses]:
     """Return a response and its poses at the frames that a clip needs.
 
     A take with sparse keys is requested again with more frames until linear interpolation is
@@ -130,7 +148,7 @@ def _choose_frames(
     return response, poses
 
 
-def _build_clip(response: dict[str, Any], poses: Poses, take: str, unit: float | None) -> Clip:
+def _build_clip(response: FbxResponse, poses: Poses, take: str, unit: float | None) -> Clip:
     stated_unit = response["unit"] if 1e-9 < response["unit"] < 1e9 else 0.01
     unit_ratio = 1.0 if unit is None else unit / stated_unit
     up, hand = _find_axes(response["axes"])
@@ -176,11 +194,11 @@ def _find_axes(axes: list[list[int]]) -> tuple[str, str]:
     return "y", "right"
 
 
-def _read_rest_pose(response: dict[str, Any]) -> dict[str, F64]:
-    return {channel: np.array(response[channel], np.float64) for channel in CHANNEL_WIDTHS}
+def _read_rest_pose(response: FbxResponse) -> dict[str, F64]:
+    return {channel: np.array(values, np.float64) for channel, values in response["rest"].items()}
 
 
-def _read_poses(response: dict[str, Any], numbers: Numbers) -> Poses:
+def _read_poses(response: FbxResponse, numbers: Numbers) -> Poses:
     """Return the poses of a response; scales once if they are constant."""
     even = response["begin"] + np.arange(response["frames"]) / response["rate"]
     times = np.concatenate([even, response["extra"]])

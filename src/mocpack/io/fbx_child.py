@@ -12,8 +12,19 @@ The request has `fps`, an even sampling rate, and `divided`, the number of parts
 from __future__ import annotations
 
 from array import array
+from functools import lru_cache
 from itertools import chain, pairwise, repeat
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import ufbx
+
+    from mocpack.common.json_object import JsonObject
+    from mocpack.io.child_main import Request
+
+T = TypeVar("T")
 
 SAME_TIME_S = 1e-7  # keys this close to a frame coincide with it
 DENSE_KEYS_RATIO = 1.05  # keys set the frame rate if they are denser than the scene's by this ratio
@@ -47,23 +58,29 @@ POSE_PROPERTIES = {
 }
 # References to all ufbx objects: its binding returns freed objects again when asked for the same
 # thing.
-KEEP_ALIVE: list[Any] = []
+KEEP_ALIVE: list[object] = []
 
 
 class FbxFile(NamedTuple):
     """A scene, its nodes, the nodes that are joints, and its takes with and without motion."""
 
-    ufbx: Any
-    scene: Any
-    nodes: list[Any]
+    scene: ufbx.Scene
+    nodes: list[ufbx.Node]
     joints: set[int]
-    takes: list[Any]
-    still: list[Any]
+    takes: list[ufbx.AnimStack]
+    still: list[ufbx.AnimStack]
 
 
-def open_file(ufbx: Any, data: bytes, request: dict[str, Any]) -> FbxFile:
+class SparseCurves(NamedTuple):
+    """Curves with few keys, and the nodes that they move."""
+
+    nodes: list[int]
+    curves: list[ufbx.AnimCurve]
+
+
+def open_file(data: bytes, request: Request) -> FbxFile:
     """Open the scene of a file."""
-    scene = _load_scene(ufbx, data)
+    scene = _load_scene(data)
     nodes, stacks = _keep_all_alive(scene.nodes), _keep_all_alive(scene.anim_stacks)
     moved = [_find_animated_nodes(stack) for stack in stacks]
     joints = _add_ancestors(nodes, _find_bones(scene, nodes))
@@ -71,7 +88,7 @@ def open_file(ufbx: Any, data: bytes, request: dict[str, Any]) -> FbxFile:
         joints = _add_ancestors(nodes, set[int]().union(*moved))
     takes = [stack for stack, m in zip(stacks, moved, strict=True) if m & joints]
     still = [stack for stack, m in zip(stacks, moved, strict=True) if not m & joints]
-    return FbxFile(ufbx, scene, nodes, joints, takes, still)
+    return FbxFile(scene, nodes, joints, takes, still)
 
 
 def names(opened: FbxFile) -> tuple[list[str], list[str]]:
@@ -84,24 +101,24 @@ def count_ignored(opened: FbxFile) -> dict[str, int]:
     return {word: len(_keep_alive(getattr(opened.scene, name))) for word, name in IGNORED.items()}
 
 
-def poses(
-    opened: FbxFile, number: int, request: dict[str, Any], blocks: list[bytes]
-) -> dict[str, Any]:
+def poses(opened: FbxFile, number: int, request: Request, blocks: list[bytes]) -> JsonObject:
     """Return the skeleton and one take; append its numbers to the blocks."""
-    response = _describe_skeleton(opened.nodes, opened.joints) | _read_settings(
-        opened.ufbx, opened.scene
-    )
-    take = opened.takes[number]
-    return response | _sample_take(
-        opened.ufbx, opened.scene, opened.nodes, take, request, response, blocks
-    )
+    parents = _find_parents(opened.nodes, opened.joints)
+    order = _order_depth_first(parents)
+    return {
+        **_describe_skeleton(opened.nodes, parents, order),
+        **_read_settings(opened.scene),
+        **_sample_take(opened, opened.takes[number], order, request, blocks),
+    }
 
 
-def _load_scene(ufbx: Any, data: bytes) -> Any:
+def _load_scene(data: bytes) -> ufbx.Scene:
     """Load the scene in meters, y up and right-handed, every transform as `T · R · S`.
 
     A left-handed scene is mirrored so that its axes keep their meaning (right, up, front).
     """
+    import ufbx
+
     axis = ufbx.CoordinateAxis
     scene = ufbx.load_memory(
         data,
@@ -121,88 +138,103 @@ def _load_scene(ufbx: Any, data: bytes) -> Any:
     return _keep_alive(scene)
 
 
-def _keep_alive(item: Any) -> Any:
+def _keep_alive(item: T) -> T:
     KEEP_ALIVE.append(item)
     return item
 
 
-def _keep_all_alive(items: Any) -> list[Any]:
+def _keep_all_alive(items: Iterable[T]) -> list[T]:
     return list(_keep_alive(list(_keep_alive(items))))
 
 
-def _find_animated_nodes(stack: Any) -> set[int]:
+def _find_animated_nodes(stack: ufbx.AnimStack) -> set[int]:
     """Return the nodes whose transform a take changes."""
-    found: set[int] = set()
-    for layer in _keep_all_alive(stack.layers):
-        for prop in _keep_all_alive(layer.anim_props):
-            element, value = _keep_alive(prop.element), _keep_alive(prop.anim_value)
-            node = getattr(element, "node_depth", None) is not None
-            if node and prop.prop_name in POSE_PROPERTIES and _is_changing(layer, value):
-                found.add(element.typed_id)
-    return found
+    return {
+        node.typed_id
+        for layer in _keep_all_alive(stack.layers)
+        for node, value in _list_poses(layer)
+        if (curves := _list_curves(value))
+        and (layer.weight_is_animated or any(c.min_value != c.max_value for c in curves))
+    }
 
 
-def _is_changing(layer: Any, value: Any) -> bool:
-    curves = [curve for curve in _keep_all_alive(value.curves) if curve is not None]
-    if layer.weight_is_animated:
-        return bool(curves)
-    return any(curve.min_value != curve.max_value for curve in curves)
+def _list_poses(layer: ufbx.AnimLayer) -> list[tuple[ufbx.Node, ufbx.AnimValue]]:
+    """Return the values of a layer that affect the pose of a node, with the node."""
+    import ufbx
+
+    return [
+        (element, _keep_alive(prop.anim_value))
+        for prop in _keep_all_alive(layer.anim_props)
+        if isinstance(element := _keep_alive(prop.element), ufbx.Node)
+        and prop.prop_name in POSE_PROPERTIES
+    ]
 
 
-def _find_bones(scene: Any, nodes: list[Any]) -> set[int]:
+def _list_curves(value: ufbx.AnimValue) -> list[ufbx.AnimCurve]:
+    return [curve for curve in _keep_all_alive(value.curves) if curve is not None]
+
+
+def _find_bones(scene: ufbx.Scene, nodes: list[ufbx.Node]) -> set[int]:
     """Return the nodes that are bones by type, or because a skin uses them."""
-    found = {n for n, node in enumerate(nodes) if _keep_alive(node.bone) and not node.is_root}
+    bones = {n for n, node in enumerate(nodes) if _keep_alive(node.bone) and not node.is_root}
     for cluster in _keep_all_alive(scene.skin_clusters):
         bone = _keep_alive(cluster.bone_node)
         if bone is not None and not bone.is_root:
-            found.add(bone.typed_id)
-    return found
+            bones.add(bone.typed_id)
+    return bones
 
 
-def _add_ancestors(nodes: list[Any], wanted: set[int]) -> set[int]:
-    found: set[int] = set()
+def _add_ancestors(nodes: list[ufbx.Node], wanted: set[int]) -> set[int]:
+    joints: set[int] = set()
     for number in wanted:
-        node = nodes[number]
-        while node is not None and not node.is_root and node.typed_id not in found:
-            found.add(node.typed_id)
+        node: ufbx.Node | None = nodes[number]
+        while node is not None and not node.is_root and node.typed_id not in joints:
+            joints.add(node.typed_id)
             node = _keep_alive(node.parent)
-    return found
+    return joints
 
 
-def _describe_skeleton(nodes: list[Any], joints: set[int]) -> dict[str, Any]:
-    above = {}
+def _find_parents(nodes: list[ufbx.Node], joints: set[int]) -> dict[int, int]:
+    """Return the parent of each joint, -1 for roots."""
+    parents = {}
     for number in joints:
         parent = _keep_alive(nodes[number].parent)
-        above[number] = -1 if parent is None or parent.is_root else parent.typed_id
-    order = _order_depth_first(above)
+        parents[number] = -1 if parent is None or parent.is_root else parent.typed_id
+    return parents
+
+
+def _describe_skeleton(
+    nodes: list[ufbx.Node], parents: dict[int, int], order: list[int]
+) -> JsonObject:
     place = {number: j for j, number in enumerate(order)}
     rest = [nodes[number].local_transform for number in order]
     names = [nodes[number].name for number in order]
     for j, number in enumerate(order):
         if nodes[number].is_scale_helper:
-            names[j] = f"{nodes[above[number]].name}_scale"
+            names[j] = f"{nodes[parents[number]].name}_scale"
     return {
-        "joints": order,
         "names": names,
-        "parents": [place.get(above[number], -1) for number in order],
-        **{channel: [list(getattr(t, channel)) for t in rest] for channel in CHANNELS},
+        "parents": [place.get(parents[number], -1) for number in order],
+        "rest": {channel: [list(getattr(t, channel)) for t in rest] for channel in CHANNELS},
     }
 
 
-def _order_depth_first(above: dict[int, int]) -> list[int]:
-    below: dict[int, list[int]] = {}
-    for number in sorted(above, reverse=True):
-        below.setdefault(above[number], []).append(number)
+def _order_depth_first(parents: dict[int, int]) -> list[int]:
+    children: dict[int, list[int]] = {}
+    for number in sorted(parents, reverse=True):
+        children.setdefault(parents[number], []).append(number)
     order: list[int] = []
-    waiting = below.get(-1, [])
+    waiting = children.get(-1, [])
     while waiting:
         order.append(waiting.pop())
-        waiting += below.get(order[-1], [])
+        waiting += children.get(order[-1], [])
     return order
 
 
-def _read_settings(ufbx: Any, scene: Any) -> dict[str, Any]:
-    settings, metadata = _keep_alive(scene.settings), _keep_alive(scene.metadata)
+def _read_settings(scene: ufbx.Scene) -> JsonObject:
+    import ufbx
+
+    settings = _keep_alive(scene.settings)
     props = _keep_alive(settings.props)
     return {
         "unit": ufbx.find_real(props, "UnitScaleFactor", 1.0) / 100,
@@ -210,43 +242,37 @@ def _read_settings(ufbx: Any, scene: Any) -> dict[str, Any]:
             [ufbx.find_int(props, f"{axis}Axis{part}", usual) for part, usual in parts]
             for axis, parts in AXES.items()
         ],
-        "scene_rate": settings.frames_per_second,
-        "creator": metadata.creator[:200],
-        "version": metadata.version,
+        "creator": _keep_alive(scene.metadata).creator[:200],
     }
 
 
 def _sample_take(
-    ufbx: Any,
-    scene: Any,
-    nodes: list[Any],
-    stack: Any,
-    request: dict[str, Any],
-    known: dict[str, Any],
-    blocks: list[bytes],
-) -> dict[str, Any]:
+    opened: FbxFile, stack: ufbx.AnimStack, joints: list[int], request: Request, blocks: list[bytes]
+) -> JsonObject:
+    import ufbx
+
     anim = _keep_alive(stack.anim)
     begin, end = stack.time_begin, stack.time_end
     if not begin < end:
         begin, end = _find_key_span(stack)
-    rate = request["fps"] or _choose_rate(stack, known["scene_rate"], end - begin)
-    column = {number: j for j, number in enumerate(known["joints"])}
+    scene_rate = _keep_alive(opened.scene.settings).frames_per_second
+    rate = request["fps"] or _choose_rate(stack, scene_rate, end - begin)
+    column = {number: j for j, number in enumerate(joints)}
     keyed = [] if request["fps"] else _find_sparse_curves(stack, rate, begin, end)
-    corners, jumps = _find_corners_and_jumps(ufbx, keyed, begin, end)
+    corners, jumps = _find_corners_and_jumps(keyed, begin, end)
     parts = 2 * request["divided"] if keyed else 1
     count = (end - begin) * rate * parts
     if not 0 <= (count + len(corners)) * len(column) < request["max_poses"]:
         return {
             "error": f"take {stack.name[:100]!r} lasts {end - begin:.6g} s; at {rate * parts:.6g} "
-            f"frames per second, {len(known['joints'])} joints exceed the limit; pass a lower "
-            "--fps"
+            f"frames per second, {len(joints)} joints exceed the limit; pass a lower --fps"
         }
-    times = [begin + k / (rate * parts) for k in range(int(count + 1e-3) + 1)]
+    times = tuple(begin + k / (rate * parts) for k in range(int(count + 1e-3) + 1))
     beside = [time + side for time in jumps for side in (-JUMP_OFFSET_S, JUMP_OFFSET_S)]
     inside = [time for time in beside if begin <= time <= end]
     extra = _drop_even_times([*corners, *inside], begin, rate * parts, len(times))
     bake = ufbx.bake_anim(
-        scene,
+        opened.scene,
         anim,
         resample_rate=rate * parts,
         minimum_sample_rate=1e9,
@@ -256,17 +282,14 @@ def _sample_take(
     )
     _keep_alive(bake)
     placed: list[tuple[int, str, int]] = []
-    last: dict[Any, Any] = {}
     for baked in _keep_all_alive(bake.nodes):
         if baked.typed_id in column:
-            node = nodes[baked.typed_id]
-            for channel, values in _sample_node(
-                ufbx, anim, node, baked, times, extra, last
-            ).items():
+            node = opened.nodes[baked.typed_id]
+            for channel, values in _sample_node(anim, node, baked, times, extra).items():
                 placed.append((column[baked.typed_id], channel, len(values)))
                 blocks.append(values.tobytes())
-    weights = _sample_weights(ufbx, scene, anim, bake, times + extra, blocks)
-    moved = {number for numbers, _ in keyed for number in numbers}
+    weights = _sample_weights(opened.scene, anim, bake, [*times, *extra], blocks)
+    moved = {number for sparse in keyed for number in sparse.nodes}
     return {
         "begin": begin,
         "rate": rate * parts,
@@ -275,61 +298,52 @@ def _sample_take(
         "beside_jumps": inside,
         "keyed": sorted(column[number] for number in moved if number in column),
         "blocks": placed,
-    } | weights
+        "weights": weights,
+    }
 
 
 def _find_sparse_curves(
-    stack: Any, rate: float, begin: float, end: float
-) -> list[tuple[list[int], list[Any]]]:
-    """Return (nodes, curves) that sparse keys animate, whose poses between frames matter.
+    stack: ufbx.AnimStack, rate: float, begin: float, end: float
+) -> list[SparseCurves]:
+    """Return the curves that sparse keys animate, whose poses between frames matter.
 
     Empty for a recording: one curve has a key in each frame, or all curves together do. Children
     are included because the scale of a parent may be compensated in them.
     """
     enough = min(RECORDING_KEYS_PER_S, 0.9 * rate)
-    found = []
+    sparse: list[SparseCurves] = []
     for layer in _keep_all_alive(stack.layers):
-        for prop in _keep_all_alive(layer.anim_props):
-            element = _keep_alive(prop.element)
-            if (
-                getattr(element, "node_depth", None) is None
-                or prop.prop_name not in POSE_PROPERTIES
-            ):
-                continue
-            curves = [
-                c for c in _keep_all_alive(_keep_alive(prop.anim_value).curves) if c is not None
-            ]
-            curves = [c for c in curves if c.min_value != c.max_value]
+        for node, value in _list_poses(layer):
+            curves = [c for c in _list_curves(value) if c.min_value != c.max_value]
             if any(_keys_per_second(c, (end - begin) / 2) >= enough for c in curves):
                 return []
             if curves or layer.weight_is_animated:
-                below = [child.typed_id for child in _keep_all_alive(element.children)]
-                found.append(([element.typed_id, *below], curves))
-    stamps = {round((k.time - begin) * rate) for _, cs in found for c in cs for k in _list_keys(c)}
+                children = [child.typed_id for child in _keep_all_alive(node.children)]
+                sparse.append(SparseCurves([node.typed_id, *children], curves))
+    keys = (k for _, curves in sparse for c in curves for k in _keep_all_alive(c.keyframes))
+    stamps = {round((key.time - begin) * rate) for key in keys}
     frames = (end - begin) * rate
-    return [] if frames > 2 and len(stamps) >= min(0.9, enough / rate) * frames else found
+    return [] if frames > 2 and len(stamps) >= min(0.9, enough / rate) * frames else sparse
 
 
-def _list_keys(curve: Any) -> list[Any]:
-    return _keep_all_alive(curve.keyframes)
-
-
-def _keys_per_second(curve: Any, seconds: float) -> float:
+def _keys_per_second(curve: ufbx.AnimCurve, seconds: float) -> float:
     """Return a curve's keys per second, over at least this duration."""
     span = max(curve.max_time - curve.min_time, seconds)
     return (len(_keep_alive(curve.keyframes)) - 1) / span if span > 0 else 0.0
 
 
 def _find_corners_and_jumps(
-    ufbx: Any, keyed: list[tuple[list[int], list[Any]]], begin: float, end: float
+    keyed: list[SparseCurves], begin: float, end: float
 ) -> tuple[list[float], list[float]]:
     """Return the times at which sparse curves may bend sharply, and those at which they jump."""
+    import ufbx
+
     if not keyed:
         return [], []
     kinds = ufbx.Interpolation
     corners, jumps = {end}, set()
     for curve in {curve.element_id: curve for _, curves in keyed for curve in curves}.values():
-        keys = [(key.time, key.value, key.interpolation) for key in _list_keys(curve)]
+        keys = [(k.time, k.value, k.interpolation) for k in _keep_all_alive(curve.keyframes)]
         corners.update(time for time, _, _ in keys)
         for (start, old, kind), (stop, new, _) in pairwise(keys):
             if old != new and kind in (kinds.CONSTANT_PREV, kinds.CONSTANT_NEXT):
@@ -340,20 +354,20 @@ def _find_corners_and_jumps(
 
 def _drop_even_times(wanted: list[float], begin: float, rate: float, count: int) -> list[float]:
     """Return the times that are not among `count` even ones, without duplicates."""
-    found: list[float] = []
+    extra: list[float] = []
     for time in sorted(wanted):
         nearest = min(max(round((time - begin) * rate), 0), count - 1)
         even = abs(begin + nearest / rate - time) <= SAME_TIME_S
-        if not even and (not found or time - found[-1] > SAME_TIME_S):
-            found.append(time)
-    return found
+        if not even and (not extra or time - extra[-1] > SAME_TIME_S):
+            extra.append(time)
+    return extra
 
 
-def _choose_rate(stack: Any, scene_rate: float, seconds: float) -> float:
+def _choose_rate(stack: ufbx.AnimStack, scene_rate: float, seconds: float) -> float:
     """Return the scene's frame rate, or that of the keys if they are denser."""
     rate = scene_rate if 1e-3 < scene_rate < MAX_KEYS_PER_S else 30.0
     fastest = 0.0
-    for curve in _list_curves(stack):
+    for curve in _list_stack_curves(stack):
         if 0 < seconds / 2 <= curve.max_time - curve.min_time:
             fastest = max(fastest, _keys_per_second(curve, 0.0))
     if not rate * DENSE_KEYS_RATIO < fastest < MAX_KEYS_PER_S:
@@ -362,76 +376,77 @@ def _choose_rate(stack: Any, scene_rate: float, seconds: float) -> float:
     return whole if abs(whole - fastest) < 0.01 * fastest else fastest
 
 
-def _find_key_span(stack: Any) -> tuple[float, float]:
-    spans = [(curve.min_time, curve.max_time) for curve in _list_curves(stack)]
+def _find_key_span(stack: ufbx.AnimStack) -> tuple[float, float]:
+    spans = [(curve.min_time, curve.max_time) for curve in _list_stack_curves(stack)]
     return min((s[0] for s in spans), default=0.0), max((s[1] for s in spans), default=0.0)
 
 
-def _list_curves(stack: Any) -> list[Any]:
-    values = [
-        v for layer in _keep_all_alive(stack.layers) for v in _keep_all_alive(layer.anim_values)
-    ]
-    return [
-        curve for value in values for curve in _keep_all_alive(value.curves) if curve is not None
-    ]
+def _list_stack_curves(stack: ufbx.AnimStack) -> list[ufbx.AnimCurve]:
+    layers = _keep_all_alive(stack.layers)
+    values = [value for layer in layers for value in _keep_all_alive(layer.anim_values)]
+    return [curve for value in values for curve in _list_curves(value)]
 
 
 def _sample_node(
-    ufbx: Any,
-    anim: Any,
-    node: Any,
-    baked: Any,
-    times: list[float],
+    anim: ufbx.Anim,
+    node: ufbx.Node,
+    baked: ufbx.BakedNode,
+    times: tuple[float, ...],
     extra: list[float],
-    known: dict[Any, Any],
 ) -> dict[str, array[float]]:
     """Return the channels of a node: moving ones at all times, constant ones once."""
-    found: dict[str, array[float]] = {}
+    import ufbx
+
+    channels: dict[str, array[float]] = {}
     others = [ufbx.evaluate_transform(anim, node, time) for time in extra]
     for place, channel in enumerate(CHANNELS):
         keys = _keep_alive(getattr(baked, f"{channel}_keys"))
         if getattr(baked, f"constant_{channel}"):
-            found[channel] = array("d", keys[0].value)
+            channels[channel] = array("d", keys[0].value)
             continue
-        values = _pick_baked_values(keys, times, known)
+        values = _pick_baked_values(keys, times)
         if values is None:  # frames between baked keys, where linear interpolation would be wrong
             poses = map(ufbx.evaluate_transform, repeat(anim), repeat(node), times)
             values = [pose[place] for pose in poses]
         values += [pose[place] for pose in others]
-        found[channel] = array("d", chain.from_iterable(values))
-    return found
+        channels[channel] = array("d", chain.from_iterable(values))
+    return channels
 
 
-def _pick_baked_values(keys: Any, times: list[float], known: dict[Any, Any]) -> list[Any] | None:
-    """Return the values at these times if each has a key; at a jump, the last key.
-
-    Most channels have the same keys, so the matching indices are cached in `known`.
-    """
+def _pick_baked_values(
+    keys: ufbx.BakedVec3List | ufbx.BakedQuatList, times: tuple[float, ...]
+) -> list[ufbx.Vec3 | ufbx.Quat] | None:
+    """Return the values at these times if each has a key; at a jump, the last key."""
     stamps, values = zip(*((key.time, key.value) for key in keys), strict=True)
-    if known.get("stamps") != stamps:
-        known["stamps"], known["positions"] = stamps, _match_times(stamps, times)
-    positions = known["positions"]
+    positions = _match_times(stamps, times)
     if positions is None:
         return None
     return list(values) if len(positions) == len(values) else [values[place] for place in positions]
 
 
-def _match_times(stamps: tuple[float, ...], times: list[float]) -> list[int] | None:
+@lru_cache(maxsize=1)  # most channels have the same keys
+def _match_times(stamps: tuple[float, ...], times: tuple[float, ...]) -> list[int] | None:
     """Return for each time the index of its stamp (increasing), or None if one has none."""
-    found, at, last = [], 0, len(stamps) - 1
+    positions, at, last = [], 0, len(stamps) - 1
     for time in times:
         while at < last and stamps[at + 1] <= time + SAME_TIME_S:
             at += 1
         if not -SAME_TIME_S <= stamps[at] - time <= SAME_TIME_S:
             return None
-        found.append(at)
-    return found
+        positions.append(at)
+    return positions
 
 
 def _sample_weights(
-    ufbx: Any, scene: Any, anim: Any, bake: Any, times: list[float], blocks: list[bytes]
-) -> dict[str, Any]:
+    scene: ufbx.Scene,
+    anim: ufbx.Anim,
+    bake: ufbx.BakedAnim,
+    times: list[float],
+    blocks: list[bytes],
+) -> list[str]:
     """Return the names of the animated blend shapes; append their weights to the blocks."""
+    import ufbx
+
     moved = {element.element_id for element in _keep_all_alive(bake.elements)}
     names = []
     for channel in _keep_all_alive(scene.blend_channels):
@@ -440,4 +455,4 @@ def _sample_weights(
             weights = array("d", map(weigh, repeat(anim), repeat(channel), times))
             blocks.append(weights.tobytes())
             names.append(channel.name)
-    return {"weights": names}
+    return names

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from mocpack.common.arrays import F64
+from mocpack.common.json_object import Json
 from mocpack.common.texts import shorten_text
 from mocpack.errors import CorruptionError, FormatError, InvalidClipError, name_errors
 from mocpack.io import keyed_frames, usd_child
-from mocpack.io.child import Numbers, Reader, motion_names, read_motion, run_reader
+from mocpack.io.child import Numbers, Reader, Response, motion_names, read_motion, run_reader
 from mocpack.io.choice import check_fps, list_names
 from mocpack.io.text import make_unique
 from mocpack.model import rotations, space
@@ -25,13 +25,33 @@ from mocpack.model.clip import Clip
 from mocpack.model.skeleton import MAX_JOINTS, MAX_NAME, Skeleton, default_channels
 from mocpack.model.take_data import Track
 
-USD = Reader(usd_child.__file__, "pxr", "usd", "USD", memory=4 << 30)
 MIN_MOVEMENT_M = 1e-9  # smaller deviations from the rest position are ignored
 MAX_REFERENCE_ROUNDS = 16  # files that refer to files that refer to files …
 WEIGHT_BOUND = 1e-4  # of blend shape weights, which range from 0 to 1
 BLEND_SHAPE_PREFIX = "blendshape."  # of track names
 CHANNELS = ("translation", "rotation", "scale")
 WIDTHS = {"translations": 3, "rotations": 4, "scales": 3}
+
+
+class UsdResponse(Response, total=False):
+    """The samples of an animation and the skeleton that it moves."""
+
+    others: list[str]  # files that are needed too; then there is nothing else
+    unit: float
+    up: str
+    codes_per_second: float
+    frame_rate: float
+    blocks: list[tuple[str, str, int]]  # name, dtype, numbers
+    times: list[float]  # time codes of the samples
+    has_moving_ancestors: bool
+    joints: list[str]  # paths of all joints
+    moved: list[str]  # paths of those with an animation
+    joint_names: list[str]
+    skeleton: str
+    shapes: list[str]
+
+
+USD = Reader[UsdResponse](usd_child.__file__, "pxr", "usd", "USD", memory=4 << 30)
 
 
 def list_clips(data: bytes, read_external: Callable[[str], bytes] | None = None) -> list[str]:
@@ -60,8 +80,7 @@ def count_ignored(
     data: bytes, read_external: Callable[[str], bytes] | None = None
 ) -> dict[str, int]:
     """Count the content of a file that clips do not hold."""
-    found: dict[str, int] = _run_usd_reader(data, read_external, read=False)[0]["ignored"]
-    return found
+    return _run_usd_reader(data, read_external, read=False)[0]["ignored"]
 
 
 def read(
@@ -92,15 +111,15 @@ def read(
         raise FormatError(f"expected an animation of a skeleton in this USD, but {what}")
     name = motion_names(response, "animation")[response["number"]]
     with name_errors(f"animation {name!r}", InvalidClipError):
-        arrays = _read_arrays(response, Numbers(body, "pxr"))
+        arrays = _read_arrays(response, body)
         if fps is None:
             response, arrays = _choose_frames(partial(run_request, fps=None), response, arrays)
         return _build_clip(response, arrays, name, unit)
 
 
 def _run_usd_reader(
-    data: bytes, read_external: Callable[[str], bytes] | None, **request: Any
-) -> tuple[dict[str, Any], bytes]:
+    data: bytes, read_external: Callable[[str], bytes] | None, **request: Json
+) -> tuple[UsdResponse, bytes]:
     """Send a request to the USD reader, and provide the external files that it asks for."""
     given: dict[str, bytes] = {}
     for _ in range(MAX_REFERENCE_ROUNDS):
@@ -128,32 +147,33 @@ def _read_referenced(name: str, read_external: Callable[[str], bytes] | None) ->
         raise FormatError(f"cannot read the external file {name[:80]!r}: {error}") from error
 
 
-def _read_arrays(response: dict[str, Any], numbers: Numbers) -> dict[str, F64]:
-    found = {name: numbers.take(count, kind) for name, kind, count in response["blocks"]}
-    for name, values in found.items():
+def _read_arrays(response: UsdResponse, body: bytes) -> dict[str, F64]:
+    numbers = Numbers(body, "pxr")
+    arrays = {name: numbers.take(count, kind) for name, kind, count in response["blocks"]}
+    for name, values in arrays.items():
         if not np.isfinite(values).all():
             raise CorruptionError(f"{name} must be finite")
-    return found
+    return arrays
 
 
 def _choose_frames(
-    run_request: Callable[..., tuple[dict[str, Any], bytes]],
-    response: dict[str, Any],
+    run_request: Callable[..., tuple[UsdResponse, bytes]],
+    response: UsdResponse,
     arrays: dict[str, F64],
-) -> tuple[dict[str, Any], dict[str, F64]]:
+) -> tuple[UsdResponse, dict[str, F64]]:
     """Return an animation at the frames that a clip needs: its samples, and more if required.
 
     Joints are linear between samples, but a transform above the skeleton may rotate along a curve.
     """
 
-    def divided(parts: int) -> tuple[dict[str, Any], dict[str, F64]]:
-        found, body = run_request(read=True, clip=response["number"], divided=parts)
-        return found, _read_arrays(found, Numbers(body, "pxr"))
+    def subdivide(parts: int) -> tuple[UsdResponse, dict[str, F64]]:
+        finer, body = run_request(read=True, clip=response["number"], divided=parts)
+        return finer, _read_arrays(finer, body)
 
     split = 1
     while response["has_moving_ancestors"]:
-        finer, at_all = divided(2 * split)
-        times = np.array(finer["times"]) / _get_number(response, "codes_per_second", 1e-6, 1e9)
+        finer, at_all = subdivide(2 * split)
+        times = _get_seconds(finer)
         parts = _decompose_matrices(at_all["world"].reshape(-1, 4, 4))
         world = {
             channel: part[:, np.newaxis] for channel, part in zip(CHANNELS, parts, strict=True)
@@ -163,20 +183,20 @@ def _choose_frames(
         if wanted == split:
             break
         split = wanted
-    return (response, arrays) if split == 1 else divided(split)
+    return (response, arrays) if split == 1 else subdivide(split)
 
 
 def _build_clip(
-    response: dict[str, Any], arrays: dict[str, F64], name: str, unit: float | None
+    response: UsdResponse, arrays: dict[str, F64], name: str, unit: float | None
 ) -> Clip:
     paths = response["joints"]
     if not 1 <= len(paths) <= MAX_JOINTS:
         raise CorruptionError(f"a skeleton must have 1 to {MAX_JOINTS} joints, got {len(paths)}")
-    times = np.array(response["times"]) / _get_number(response, "codes_per_second", 1e-6, 1e9)
-    meters = _get_number(response, "unit", 1e-9, 1e9) if unit is None else unit
+    times = _get_seconds(response)
+    meters = _check_range("unit", response["unit"], 1e-9, 1e9) if unit is None else unit
     parents = _find_parents(paths)
     pose = _fill_poses(response, arrays, len(times))
-    rest = _build_rest_pose(response, arrays, parents, pose)
+    rest = _build_rest_pose(arrays, parents, pose)
     titles = _choose_joint_names(response)
     ends, end_joints = _read_end_sites(arrays, len(paths))
     order = _order_parents_first(parents)
@@ -188,7 +208,7 @@ def _build_clip(
     end_joints = [place[j] for j in end_joints]
     if "world" in arrays:
         titles, parents, end_joints = _add_carrier_joint(
-            response, arrays, titles, parents, end_joints, pose, rest
+            response["skeleton"], arrays["world"], titles, parents, end_joints, pose, rest
         )
     up = response["up"] if response["up"] in ("y", "z") else "y"
     for values in (pose, rest):
@@ -214,14 +234,18 @@ def _build_clip(
         scales=pose["scales"],
         unit=meters,
         up=up,
-        tracks=_build_tracks(response, arrays, times),
+        tracks=_build_tracks(response["shapes"], arrays, times),
         interpolated=True,
         metadata={"source": "usd", "animation": name},
     )
 
 
-def _get_number(response: dict[str, Any], name: str, low: float, high: float) -> float:
-    value = float(response[name])
+def _get_seconds(response: UsdResponse) -> F64:
+    rate = _check_range("codes_per_second", response["codes_per_second"], 1e-6, 1e9)
+    return np.array(response["times"]) / rate
+
+
+def _check_range(name: str, value: float, low: float, high: float) -> float:
     if not low <= value <= high:
         raise CorruptionError(f"{name} must be in {low:g}..{high:g}, got {value}")
     return value
@@ -244,16 +268,13 @@ def _find_parents(paths: list[str]) -> list[int]:
     if len(known) < len(paths):
         twice = next(path for j, path in enumerate(paths) if known[path] != j)
         raise CorruptionError(f"two joints have the path {twice!r}")
-    found = []
+    parents = []
     for path in paths:
-        while "/" in path:
-            path = path.rpartition("/")[0]
-            if path in known:
-                break
-        else:
-            path = ""
-        found.append(known.get(path, -1) if path else -1)
-    return found
+        above = path.rpartition("/")[0]
+        while above and above not in known:
+            above = above.rpartition("/")[0]
+        parents.append(known[above] if above else -1)
+    return parents
 
 
 def _order_parents_first(parents: list[int]) -> list[int]:
@@ -268,14 +289,14 @@ def _order_parents_first(parents: list[int]) -> list[int]:
     return sorted(range(len(parents)), key=lambda j: depth[j])
 
 
-def _choose_joint_names(response: dict[str, Any]) -> list[str]:
+def _choose_joint_names(response: UsdResponse) -> list[str]:
     given = response["joint_names"]
     if len(given) != len(response["joints"]):
         given = [path.rpartition("/")[2] for path in response["joints"]]
     return [shorten_text(name, MAX_NAME) for name in given]
 
 
-def _fill_poses(response: dict[str, Any], arrays: dict[str, F64], frames: int) -> dict[str, F64]:
+def _fill_poses(response: UsdResponse, arrays: dict[str, F64], frames: int) -> dict[str, F64]:
     """Return the animated values of each joint (T, J, n), NaN for joints without animation."""
     column = {path: j for j, path in enumerate(response["joints"])}
     unknown = [path for path in response["moved"] if path not in column]
@@ -284,20 +305,18 @@ def _fill_poses(response: dict[str, Any], arrays: dict[str, F64], frames: int) -
             f"the animation moves joint {unknown[0]!r:.80}, which its skeleton does not have"
         )
     at = [column[path] for path in response["moved"]]
-    found = {}
+    pose = {}
     for channel, width in WIDTHS.items():
-        values = np.full((frames, len(column), width), np.nan)
+        pose[channel] = np.full((frames, len(column), width), np.nan)
         if channel in arrays and at:
-            values[:, at] = arrays[channel].reshape(-1, len(at), width)
-        found[channel] = values
-    return found
+            pose[channel][:, at] = arrays[channel].reshape(-1, len(at), width)
+    return pose
 
 
 def _build_rest_pose(
-    response: dict[str, Any], arrays: dict[str, F64], parents: list[int], pose: dict[str, F64]
+    arrays: dict[str, F64], parents: list[int], pose: dict[str, F64]
 ) -> dict[str, F64]:
     """Return the rest pose, or else the first frame, and fill gaps in `pose` with it."""
-    count = len(parents)
     if "rest" in arrays or "bind" in arrays:
         local = arrays["rest" if "rest" in arrays else "bind"].reshape(-1, 4, 4)
         if "rest" not in arrays:  # bind transforms are in skeleton space
@@ -322,7 +341,6 @@ def _build_rest_pose(
         values[:] = np.where(np.isfinite(values), values, rest[channel])
     pose["rotations"][:] = _normalize(pose["rotations"])
     rest["rotations"] = _normalize(rest["rotations"])
-    assert len(rest["scales"]) == count
     return rest
 
 
@@ -353,8 +371,8 @@ def _decompose_matrices(matrices: F64) -> tuple[F64, F64, F64]:
 
 
 def _add_carrier_joint(
-    response: dict[str, Any],
-    arrays: dict[str, F64],
+    name: str,
+    matrices: F64,
     titles: list[str],
     parents: list[int],
     end_joints: list[int],
@@ -362,12 +380,12 @@ def _add_carrier_joint(
     rest: dict[str, F64],
 ) -> tuple[list[str], list[int], list[int]]:
     """Insert a root joint with the transforms above the skeleton in its scene."""
-    world = dict(zip(WIDTHS, _decompose_matrices(arrays["world"].reshape(-1, 4, 4)), strict=True))
+    world = dict(zip(WIDTHS, _decompose_matrices(matrices.reshape(-1, 4, 4)), strict=True))
     for channel in WIDTHS:
         pose[channel] = np.concatenate([world[channel][:, np.newaxis], pose[channel]], axis=1)
         rest[channel] = np.concatenate([world[channel][:1], rest[channel]])
     return (
-        [response["skeleton"], *titles],
+        [name, *titles],
         [-1, *(parent + 1 for parent in parents)],
         [joint + 1 for joint in end_joints],
     )
@@ -393,8 +411,8 @@ def _read_end_sites(arrays: dict[str, F64], joints: int) -> tuple[F64, list[int]
     return ends.reshape(-1, 3), carriers
 
 
-def _build_tracks(response: dict[str, Any], arrays: dict[str, F64], times: F64) -> dict[str, Track]:
-    shapes = list(make_unique(response["shapes"]))
+def _build_tracks(names: list[str], arrays: dict[str, F64], times: F64) -> dict[str, Track]:
+    shapes = list(make_unique(names))
     if "weights" not in arrays:
         return {}
     values = np.broadcast_to(arrays["weights"].reshape(-1, len(shapes)), (len(times), len(shapes)))

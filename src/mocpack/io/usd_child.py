@@ -1,10 +1,8 @@
 """Read USD files with usd-core in a child process (`child_main.py`).
 
-The request has `read_external`, (path, size) of each external file that follows the main file,
-`fps`, and `divided`, the number of parts per sample gap. If files refer to others that were not
-sent, the response lists them as `others`: paths relative to the main file, or absolute. Files are
-never opened at their original location, so the parent decides what may be read. Blocks are [name,
-type, numbers].
+If files refer to others that were not sent, the response lists them as `others`: paths relative to
+the main file, or absolute. Files are never opened at their original location, so the parent decides
+what may be read. Blocks are [name, type, numbers].
 """
 
 from __future__ import annotations
@@ -13,7 +11,13 @@ import os
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from pxr import Sdf, Usd, UsdSkel
+
+    from mocpack.common.json_object import JsonObject
+    from mocpack.io.child_main import Request
 
 CHANNELS = {"translations": ("f4", 3), "rotations": ("f4", 4), "scales": ("f2", 3)}
 MAX_SAMPLES = 1 << 22
@@ -24,7 +28,16 @@ MAIN_STEM = "mocpack-main"  # name of the main file without extension
 ABSOLUTE_FOLDER = "absolute"  # for files with absolute paths
 
 
-def open_file(pxr: Any, data: bytes, request: dict[str, Any]) -> Any:
+class UsdFile(NamedTuple):
+    """A stage, its animations that move and those that do not, and its layers."""
+
+    stage: Usd.Stage
+    moving: list[Usd.Prim]
+    still: list[Usd.Prim]
+    layers: list[Sdf.Layer]  # those without a reference would be read again
+
+
+def open_file(data: bytes, request: Request) -> UsdFile | JsonObject:
     """Return the stage of a file with its animations, or the names of missing files."""
     os.environ["PXR_WORK_THREAD_LIMIT"] = "1"
     from pxr import Usd, UsdSkel
@@ -38,30 +51,27 @@ def open_file(pxr: Any, data: bytes, request: dict[str, Any]) -> Any:
     stage = Usd.Stage.Open(str(path))
     prims = [p for p in stage.Traverse(Usd.TraverseInstanceProxies()) if p.IsA(UsdSkel.Animation)]
     moving = [prim for prim in prims if _list_times(UsdSkel.Animation(prim))]
-    # Layers without a reference would be read again.
-    return stage, moving, [prim for prim in prims if prim not in moving], layers
+    return UsdFile(stage, moving, [prim for prim in prims if prim not in moving], layers)
 
 
-def names(opened: Any) -> tuple[list[str], list[str]]:
+def names(opened: UsdFile) -> tuple[list[str], list[str]]:
     """Return the names of animations that change, and of those that do not."""
-    _, moving, still, _ = opened
-    return [prim.GetName() for prim in moving], [prim.GetName() for prim in still]
+    return [prim.GetName() for prim in opened.moving], [prim.GetName() for prim in opened.still]
 
 
-def count_ignored(opened: Any) -> dict[str, int]:
+def count_ignored(opened: UsdFile) -> dict[str, int]:
     """Count the content of the file that clips do not hold."""
     from pxr import Usd
 
-    prims = opened[0].Traverse(Usd.TraverseInstanceProxies())
+    prims = opened.stage.Traverse(Usd.TraverseInstanceProxies())
     counts = Counter(prim.GetTypeName() for prim in prims)
     return {word: counts[name] for word, name in IGNORED.items()}
 
 
-def poses(opened: Any, number: int, request: dict[str, Any], blocks: list[bytes]) -> dict[str, Any]:
+def poses(opened: UsdFile, number: int, request: Request, blocks: list[bytes]) -> JsonObject:
     """Return a skeleton and its animation; append their numbers to the blocks."""
-    stage, moving, _, _ = opened
-    settings = _read_settings(stage)
-    return settings | _sample_animation(stage, moving[number], request, settings, blocks)
+    animation = _sample_animation(opened.stage, opened.moving[number], request, blocks)
+    return _read_settings(opened.stage) | animation
 
 
 def _choose_extension(data: bytes) -> str:
@@ -96,14 +106,14 @@ def _copy_path(name: str, folder: Path) -> Path:
     return path
 
 
-def _find_missing_files(path: Path, folder: Path) -> tuple[list[str], list[Any]]:
+def _find_missing_files(path: Path, folder: Path) -> tuple[list[str], list[Sdf.Layer]]:
     """Return the referenced files that are missing in the folder, and the open layers."""
     from pxr import Sdf
 
     first = Sdf.Layer.FindOrOpen(str(path))
     if first is None:
         raise ValueError("not a valid USD file")
-    found: set[str] = set()
+    missing: set[str] = set()
     waiting, seen, layers = [first], {first.identifier}, []
     while waiting:
         layer = waiting.pop()
@@ -119,11 +129,11 @@ def _find_missing_files(path: Path, folder: Path) -> tuple[list[str], list[Any]]
             if opened is not None:
                 waiting.append(opened)
             else:
-                found.add(os.path.relpath(target, path.parent) if is_inside else target)
-    return sorted(found), layers
+                missing.add(os.path.relpath(target, path.parent) if is_inside else target)
+    return sorted(missing), layers
 
 
-def _resolve_reference(layer: Any, asset: str, folder: Path) -> str:
+def _resolve_reference(layer: Sdf.Layer, asset: str, folder: Path) -> str:
     """Return the absolute path that a layer refers to, redirected to our copy if there is one."""
     target = str(layer.ComputeAbsolutePath(asset))
     if not Path(target).is_absolute():  # USD searches next to the layer first
@@ -140,11 +150,11 @@ def _resolve_reference(layer: Any, asset: str, folder: Path) -> str:
     return str(copy)
 
 
-def _drop_value_clips(layer: Any) -> None:
+def _drop_value_clips(layer: Sdf.Layer) -> None:
     """Remove references to value clips, which USD would open by itself."""
     from pxr import Sdf
 
-    paths: list[Any] = []
+    paths: list[Sdf.Path] = []
     layer.Traverse(Sdf.Path.absoluteRootPath, paths.append)
     for path in paths:
         if path.IsPrimPath() or path.IsPrimVariantSelectionPath():
@@ -153,16 +163,16 @@ def _drop_value_clips(layer: Any) -> None:
                 prim.ClearInfo(field)
 
 
-def _list_times(animation: Any) -> list[float]:
+def _list_times(animation: UsdSkel.Animation) -> list[float]:
     """Return the time codes of an animation's samples, or none if it is constant."""
     times: set[float] = set()
-    for attribute in _attributes(animation).values():
+    for attribute in _list_attributes(animation).values():
         if attribute.ValueMightBeTimeVarying():
             times.update(attribute.GetTimeSamples())
     return sorted(times)
 
 
-def _attributes(animation: Any) -> dict[str, Any]:
+def _list_attributes(animation: UsdSkel.Animation) -> dict[str, Usd.Attribute]:
     return {
         "translations": animation.GetTranslationsAttr(),
         "rotations": animation.GetRotationsAttr(),
@@ -171,7 +181,7 @@ def _attributes(animation: Any) -> dict[str, Any]:
     }
 
 
-def _read_settings(stage: Any) -> dict[str, Any]:
+def _read_settings(stage: Usd.Stage) -> JsonObject:
     from pxr import UsdGeom
 
     return {
@@ -179,29 +189,24 @@ def _read_settings(stage: Any) -> dict[str, Any]:
         "up": str(UsdGeom.GetStageUpAxis(stage)).lower(),
         "codes_per_second": stage.GetTimeCodesPerSecond(),
         "frame_rate": stage.GetFramesPerSecond(),
-        "comment": str(stage.GetRootLayer().comment)[:200],
     }
 
 
 def _sample_animation(
-    stage: Any,
-    prim: Any,
-    request: dict[str, Any],
-    known: dict[str, Any],
-    blocks: list[bytes],
-) -> dict[str, Any]:
+    stage: Usd.Stage, prim: Usd.Prim, request: Request, blocks: list[bytes]
+) -> JsonObject:
     from pxr import UsdSkel
 
     animation = UsdSkel.Animation(prim)
-    joints = [str(joint) for joint in animation.GetJointsAttr().Get() or []]
+    joints = _list_texts(animation.GetJointsAttr())
     skeleton = _find_skeleton(stage, prim, joints)
     times = _list_times(animation)
-    carried = None if skeleton is None else _ancestor_times(skeleton)
+    carried = None if skeleton is None else _list_ancestor_times(skeleton)
     if carried:
         times = sorted({*times, *carried})
-    times = _sample_times(times, request["fps"], known["codes_per_second"])
+    times = _choose_sample_times(times, request["fps"], stage.GetTimeCodesPerSecond())
     times = times if len(times) > MAX_SAMPLES else _subdivide(times, request["divided"])
-    every = joints if skeleton is None else _list_joints(skeleton)
+    every = joints if skeleton is None else _list_texts(skeleton.GetJointsAttr())
     if len(times) > MAX_SAMPLES or len(times) * len(every) > request["max_poses"]:
         return {
             "error": f"{len(times)} frames of {len(every)} joints exceed the limit; lower --fps"
@@ -211,14 +216,14 @@ def _sample_animation(
         for name, matrices in _pack_rest_pose(skeleton, len(every)).items():
             placed.append((name, "f8", len(matrices) // 8))
             blocks.append(matrices)
-        worlds = [] if carried is None else _world_matrices(skeleton, times)
+        worlds = [] if carried is None else _sample_world_matrices(skeleton, times)
         if worlds:
             placed.append(("world", "f8", 16 * len(worlds)))
             blocks += worlds
-    shapes = [str(shape) for shape in animation.GetBlendShapesAttr().Get() or []]
+    shapes = _list_texts(animation.GetBlendShapesAttr())
     counts = {"weights": ("f4", len(shapes))}
     counts |= {name: (kind, width * len(joints)) for name, (kind, width) in CHANNELS.items()}
-    for name, attribute in _attributes(animation).items():
+    for name, attribute in _list_attributes(animation).items():
         kind, width = counts[name]
         values = _sample_attribute(attribute, times, width, int(kind[1]))
         if values:
@@ -230,15 +235,13 @@ def _sample_animation(
         "has_moving_ancestors": bool(carried),
         "moved": joints,
         "joints": every,
-        "joint_names": []
-        if skeleton is None
-        else [str(name) for name in skeleton.GetJointNamesAttr().Get() or []],
+        "joint_names": [] if skeleton is None else _list_texts(skeleton.GetJointNamesAttr()),
         "skeleton": "" if skeleton is None else skeleton.GetPrim().GetName(),
         "shapes": shapes,
     }
 
 
-def _find_skeleton(stage: Any, prim: Any, joints: list[str]) -> Any:
+def _find_skeleton(stage: Usd.Stage, prim: Usd.Prim, joints: list[str]) -> UsdSkel.Skeleton | None:
     """Return the skeleton bound to an animation, or else one that has its joints."""
     from pxr import Usd, UsdSkel
 
@@ -248,33 +251,34 @@ def _find_skeleton(stage: Any, prim: Any, joints: list[str]) -> Any:
             continue
         if UsdSkel.BindingAPI(other).GetInheritedAnimationSource() == prim:
             return UsdSkel.Skeleton(other)
-        if fitting is None and set(joints) <= set(_list_joints(UsdSkel.Skeleton(other))):
-            fitting = UsdSkel.Skeleton(other)
+        skeleton = UsdSkel.Skeleton(other)
+        if fitting is None and set(joints) <= set(_list_texts(skeleton.GetJointsAttr())):
+            fitting = skeleton
     return fitting
 
 
-def _list_joints(skeleton: Any) -> list[str]:
-    return [str(joint) for joint in skeleton.GetJointsAttr().Get() or []]
+def _list_texts(attribute: Usd.Attribute) -> list[str]:
+    return [str(text) for text in attribute.Get() or []]
 
 
-def _pack_rest_pose(skeleton: Any, joints: int) -> dict[str, bytes]:
+def _pack_rest_pose(skeleton: UsdSkel.Skeleton, joints: int) -> dict[str, bytes]:
     """Return the rest matrices of joints, and the bone ends that mocpack wrote."""
-    found = {}
+    arrays = {}
     rest = skeleton.GetRestTransformsAttr().Get() or skeleton.GetBindTransformsAttr().Get()
     if rest is not None:
         name = "rest" if skeleton.GetRestTransformsAttr().Get() else "bind"
         if len(rest) != joints:
             raise ValueError(f"{joints} joints need as many {name} transforms, got {len(rest)}")
-        found[name] = memoryview(rest).tobytes()
+        arrays[name] = memoryview(rest).tobytes()
     for name in ("endSites", "endSiteJoints"):
         attribute = skeleton.GetPrim().GetAttribute(f"mocpack:{name}")
         values = attribute.Get() if attribute else None
         if values is not None and str(attribute.GetTypeName()) in ("double3[]", "double[]"):
-            found[name] = memoryview(values).tobytes()
-    return found
+            arrays[name] = memoryview(values).tobytes()
+    return arrays
 
 
-def _ancestor_times(skeleton: Any) -> list[float] | None:
+def _list_ancestor_times(skeleton: UsdSkel.Skeleton) -> list[float] | None:
     """Return the time samples above a skeleton, or None if nothing transforms it."""
     from pxr import Gf, UsdGeom
 
@@ -290,18 +294,16 @@ def _ancestor_times(skeleton: Any) -> list[float] | None:
     return times if carried else None
 
 
-def _world_matrices(skeleton: Any, times: list[float]) -> list[bytes]:
+def _sample_world_matrices(skeleton: UsdSkel.Skeleton, times: list[float]) -> list[bytes]:
     """Return the matrix from skeleton to world at each time."""
     from pxr import UsdGeom
 
-    found = []
-    for time in times:
-        matrix = UsdGeom.XformCache(time).GetLocalToWorldTransform(skeleton.GetPrim())
-        found.append(memoryview(matrix).tobytes())
-    return found
+    caches = (UsdGeom.XformCache(time) for time in times)
+    matrices = (cache.GetLocalToWorldTransform(skeleton.GetPrim()) for cache in caches)
+    return [memoryview(matrix).tobytes() for matrix in matrices]
 
 
-def _sample_times(times: list[float], fps: float | None, codes: float) -> list[float]:
+def _choose_sample_times(times: list[float], fps: float | None, codes: float) -> list[float]:
     if fps is None:
         return times
     step = codes / fps
@@ -319,17 +321,19 @@ def _subdivide(times: list[float], parts: int) -> list[float]:
     return [a + (b - a) * step for a, b in pairwise(times) for step in steps] + times[-1:]
 
 
-def _sample_attribute(attribute: Any, times: list[float], width: int, size: int) -> list[bytes]:
+def _sample_attribute(
+    attribute: Usd.Attribute, times: list[float], width: int, size: int
+) -> list[bytes]:
     """Return the values of an attribute: per time, once if constant, or none."""
     if not attribute.HasAuthoredValue() or not width:
         return []
-    found = []
+    samples: list[bytes] = []
     for time in times if attribute.ValueMightBeTimeVarying() else times[:1]:
         values = attribute.Get(time)
-        found.append(b"" if values is None else memoryview(values).tobytes())
-        if len(found[-1]) != width * size:
+        samples.append(b"" if values is None else memoryview(values).tobytes())
+        if len(samples[-1]) != width * size:
             raise ValueError(
                 f"{attribute.GetName()} must have {width} numbers for its joints or shapes, got "
-                f"{len(found[-1]) // size} at time {time:g}"
+                f"{len(samples[-1]) // size} at time {time:g}"
             )
-    return found
+    return samples

@@ -13,7 +13,6 @@ Quaternions are (x, y, z, w). Angles are in MuJoCo's order, or in that of ``join
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -78,26 +77,26 @@ def read(
     return made
 
 
-def _choose_motion(found: Any, clip: str | None) -> Mapping[str, Any]:
+def _choose_motion(content: object, clip: str | None) -> Mapping[str, object]:
     """Return the only motion of a pickle, or the one with this name or index."""
-    if not isinstance(found, Mapping):
-        raise CorruptionError(f"a pickled motion must be a dict, got {type(found).__name__}")
-    if _is_motion(found):
+    if not isinstance(content, Mapping):
+        raise CorruptionError(f"a pickled motion must be a dict, got {type(content).__name__}")
+    if _is_motion(content):
         if clip is not None:
             raise SceneError(f"the pickle holds one motion, so clip {clip!r} cannot be chosen")
-        return found
-    inside = {str(k): v for k, v in found.items() if isinstance(v, Mapping) and _is_motion(v)}
+        return content
+    inside = {str(k): v for k, v in content.items() if isinstance(v, Mapping) and _is_motion(v)}
     if not inside:
-        keys = list_names([str(key) for key in found])
+        keys = list_names([str(key) for key in content])
         raise CorruptionError(f"expected a motion (dof_pos or dof), but the pickle has: {keys}")
     return list(inside.values())[find_index(list(inside), clip, "motion", required=True)]
 
 
-def _is_motion(value: Mapping[str, Any]) -> bool:
+def _is_motion(value: Mapping[str, object]) -> bool:
     return any(name in value for name in ANGLE_KEYS)
 
 
-def _read_angles(robot: Robot, motion: Mapping[str, Any]) -> F64:
+def _read_angles(robot: Robot, motion: Mapping[str, object]) -> F64:
     name = next(name for name in ANGLE_KEYS if name in motion)
     numbers = to_array(motion[name], name)
     if numbers.ndim == 3 and numbers.shape[2] == 1:
@@ -116,26 +115,31 @@ def _read_angles(robot: Robot, motion: Mapping[str, Any]) -> F64:
     return to_angles(robot, numbers, columns)
 
 
-def _read_rows(motion: Mapping[str, Any], names: tuple[str, ...], width: int, frames: int) -> F64:
+def _read_rows(
+    motion: Mapping[str, object], names: tuple[str, ...], width: int, frames: int
+) -> F64:
     name = next((name for name in names if name in motion), None)
     if name is None:
         raise CorruptionError(f"the motion must have one of: {', '.join(names)}")
-    found = to_array(motion[name], name)
-    if found.shape != (frames, width):
-        raise CorruptionError(f"{name} must have shape ({frames}, {width}), got {found.shape}")
-    return found
+    rows = to_array(motion[name], name)
+    if rows.shape != (frames, width):
+        raise CorruptionError(f"{name} must have shape ({frames}, {width}), got {rows.shape}")
+    return rows
 
 
-def _read_names(motion: Mapping[str, Any], names: tuple[str, ...]) -> list[str] | None:
+def _read_names(motion: Mapping[str, object], names: tuple[str, ...]) -> list[str] | None:
     for name in names:
-        found = motion.get(name)
-        if found is not None and len(found):
-            return [str(word) for word in found]
+        words = motion.get(name)
+        words = words.tolist() if isinstance(words, np.ndarray) else words
+        if not isinstance(words, list | tuple | None):
+            raise CorruptionError(f"{name} must be a list, got {type(words).__name__}")
+        if words:
+            return [str(word) for word in words]
     return None
 
 
 def _read_body_motion(
-    robot: Robot, motion: Mapping[str, Any], fps: float | None, quaternion: str | None
+    robot: Robot, motion: Mapping[str, object], fps: float | None, quaternion: str | None
 ) -> Clip:
     name = next(name for name in ANGLE_KEYS if name in motion)
     given = BodyMotion(
@@ -152,7 +156,7 @@ def _read_body_motion(
     return clip_from_bodies(robot, given, fps, "pickle")
 
 
-def _check_bodies(clip: Clip, motion: Mapping[str, Any]) -> None:
+def _check_bodies(clip: Clip, motion: Mapping[str, object]) -> None:
     """Raise an error if bodies are not where the angles put them."""
     names = _read_names(motion, ("link_body_list",))
     local = motion.get("local_body_pos")
@@ -161,17 +165,17 @@ def _check_bodies(clip: Clip, motion: Mapping[str, Any]) -> None:
     positions = to_array(local, "local_body_pos")
     if positions.shape != (clip.frame_count, len(names), 3):
         return
-    found = robot_motion(clip)
-    root, turned = found.root_pose
-    for b, body in enumerate(found.robot.bodies):
+    expected = robot_motion(clip)
+    root, turned = expected.root_pose
+    for b, body in enumerate(expected.robot.bodies):
         if body.name not in names:
             continue
-        at = found.body_poses[0][:, b] - root
+        at = expected.body_poses[0][:, b] - root
         own = rotations.rotate(rotations.conjugate(turned), at)
         apart = np.linalg.norm(own - positions[:, names.index(body.name)], axis=1).max()
         if apart > MAX_BODY_OFFSET_M:
             raise CorruptionError(
                 f"body {body.name!r} is {apart:.3g} m from where the angles put it; the joint "
-                f"order or the robot is wrong: {found.robot.name!r} has "
-                f"{list_names(found.robot.hinges.names)}"
+                f"order or the robot is wrong: {expected.robot.name!r} has "
+                f"{list_names(expected.robot.hinges.names)}"
             )

@@ -27,7 +27,10 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from mocpack.common.json_object import Json, JsonObject
 
 MAX_INFLATED_BYTES = 2 << 30
 MAX_EXPANSION = 200
@@ -69,7 +72,7 @@ class BrokenPickle(Exception):  # noqa: N818 - as above
     """The pickle is invalid."""
 
 
-def respond(data: bytes, blocks: list[bytes]) -> dict[str, Any]:
+def respond(data: bytes, blocks: list[bytes]) -> JsonObject:
     """Return the content of a pickle; append the bytes of arrays to the blocks."""
     try:
         made, size = _load(data)
@@ -81,7 +84,7 @@ def respond(data: bytes, blocks: list[bytes]) -> dict[str, Any]:
         return {"broken": str(error)}
 
 
-def _load(data: bytes) -> tuple[Any, int]:
+def _load(data: bytes) -> tuple[object, int]:
     """Return the value of a pickle, and the size of the pickle itself."""
     if data[:4] == b"PK\x03\x04":
         return _load_torch(data)
@@ -97,7 +100,7 @@ class _Encoder:
         self._blocks, self._left = blocks, values
         self._sent: dict[int, int] = {}
 
-    def encode(self, value: Any, depth: int) -> Any:
+    def encode(self, value: object, depth: int) -> Json:
         self._left -= 1
         if self._left < 0:
             raise UnsupportedPickle(
@@ -105,23 +108,23 @@ class _Encoder:
             )
         if depth > MAX_DEPTH:
             raise BrokenPickle(f"values are nested more than {MAX_DEPTH} levels deep")
-        kind, inside = type(value), depth + 1
-        if value is None or kind in (bool, float, str):
+        inside = depth + 1
+        if value is None or isinstance(value, (bool, float, str)):
             return value
-        if kind is int:
+        if isinstance(value, int):
             return value if value.bit_length() < 1024 else {"other": "int"}
-        if kind is list:
+        if isinstance(value, list):
             return [self.encode(part, inside) for part in value]
-        if kind is tuple:
+        if isinstance(value, tuple):
             return {"tuple": [self.encode(part, inside) for part in value]}
-        if kind is dict:
+        if isinstance(value, dict):
             pairs = value.items()
             return {"dict": [[self.encode(k, inside), self.encode(v, inside)] for k, v in pairs]}
-        if kind is bytes:
+        if isinstance(value, bytes):
             return {"bytes": value.decode("latin1")}
         if isinstance(value, _Array):
             return {"array": self._block(value.raw), **value.form}
-        return {"other": kind.__name__}
+        return {"other": type(value).__name__}
 
     def _block(self, raw: bytes) -> int:
         if id(raw) not in self._sent:
@@ -133,13 +136,13 @@ class _Encoder:
 class _Dtype:
     """A dtype of numbers or texts, as numpy pickles it."""
 
-    def __init__(self, name: Any = "f8", *_: Any) -> None:
+    def __init__(self, name: object = "f8", *_: object) -> None:
         if not isinstance(name, str) or not DTYPE.fullmatch(name):
             raise UnsupportedPickle(f"arrays of dtype {str(name)[:40]!r} are not supported")
         self.name, self.order = name, "<"
         self.size = int(name[1:]) * (4 if name[0] == "U" else 1)
 
-    def set_state(self, state: Any) -> None:
+    def set_state(self, state: object) -> None:
         order = state[1] if isinstance(state, tuple) and len(state) > 1 else "<"
         if order not in ("<", ">", "|", "="):
             raise BrokenPickle(f"array has unknown byte order {str(order)[:10]!r}")
@@ -149,11 +152,11 @@ class _Dtype:
 class _Array:
     """An array: its bytes and their layout."""
 
-    def __init__(self, *_: Any) -> None:
+    def __init__(self, *_: object) -> None:
         self.raw = b""
-        self.form: dict[str, Any] = {"dtype": "<f8", "shape": [0], "fortran": False}
+        self.form: JsonObject = {"dtype": "<f8", "shape": [0], "fortran": False}
 
-    def set_state(self, state: Any) -> None:
+    def set_state(self, state: object) -> None:
         if not isinstance(state, tuple) or len(state) != 5:
             raise BrokenPickle("array state must have 5 entries with shape, dtype and data")
         _, shape, dtype, fortran, raw = state
@@ -163,7 +166,7 @@ class _Array:
             raise UnsupportedPickle("arrays of objects are not supported")
         self.fill(raw, dtype, shape, fortran=bool(fortran))
 
-    def fill(self, raw: Any, dtype: _Dtype, shape: Any, *, fortran: bool) -> None:
+    def fill(self, raw: object, dtype: _Dtype, shape: object, *, fortran: bool) -> None:
         raw = _encode(raw) if isinstance(raw, str) else raw
         sizes = _check_shape(shape)
         if not isinstance(raw, bytes) or len(raw) != math.prod(sizes) * dtype.size:
@@ -175,7 +178,7 @@ class _Array:
 class _JoblibArray(_Array):
     """joblib's placeholder for an array whose data follows in the file."""
 
-    def read(self, state: Any, file: io.BytesIO) -> None:
+    def read(self, state: object, file: io.BytesIO) -> None:
         if not isinstance(state, dict) or not isinstance(state.get("dtype"), _Dtype):
             raise BrokenPickle("joblib array has no dtype")
         dtype = state["dtype"]
@@ -197,26 +200,26 @@ class _Storage:
 class _RestrictedUnpickler(pickle._Unpickler):
     """Python's unpickler without the instructions that could run code or reach other objects."""
 
-    dispatch: ClassVar[Any] = dict(pickle._Unpickler.dispatch)
-    stack: list[Any]
+    dispatch: ClassVar[dict[int, Callable[..., None]]] = dict(pickle._Unpickler.dispatch)
+    stack: list[object]
     read: Callable[[int], bytes]
 
     def __init__(self, file: io.BytesIO, storages: Callable[[str], bytes] | None = None) -> None:
         super().__init__(file, encoding="latin1")
         self._own_file, self._storages = file, storages
 
-    def find_class(self, module: str, name: str) -> Any:
-        found = ALLOWED_GLOBALS.get((module.replace("numpy._core", "numpy.core"), name))
-        if found is None and module == "torch" and name in STORAGES:
+    def find_class(self, module: str, name: str) -> Callable[..., object] | str:
+        function = ALLOWED_GLOBALS.get((module.replace("numpy._core", "numpy.core"), name))
+        if function is None and module == "torch" and name in STORAGES:
             return name
-        if found is None:
+        if function is None:
             raise UnsupportedPickle(
                 f"refuses to unpickle {module[:60]}.{name[:60]}; only numbers, texts, lists, "
                 "dicts and arrays are allowed"
             )
-        return found
+        return function
 
-    def persistent_load(self, pid: Any) -> Any:
+    def persistent_load(self, pid: object) -> _Storage:
         if self._storages is None or not isinstance(pid, tuple) or len(pid) < 5:
             raise UnsupportedPickle("the pickle refers to external objects, which is not supported")
         kind, storage, key = pid[0], pid[1], pid[2]
@@ -238,16 +241,14 @@ class _RestrictedUnpickler(pickle._Unpickler):
             )
 
     def load_reduce(self) -> None:
-        words = self.stack.pop()
-        made = self.stack[-1]
-        if not any(made is known for known in ALLOWED_GLOBALS.values()) or not isinstance(
-            words, tuple
-        ):
+        arguments, function = self.stack.pop(), self.stack[-1]
+        allowed = next((known for known in ALLOWED_GLOBALS.values() if known is function), None)
+        if allowed is None or not isinstance(arguments, tuple):
             raise UnsupportedPickle(
                 "the pickle calls a function that is not allowed; only numpy arrays and plain "
                 "containers are"
             )
-        self.stack[-1] = made(*words)
+        self.stack[-1] = allowed(*arguments)
 
     def load_bytearray8(self) -> None:
         """Read a bytearray; Python's own method allocates the stated size before reading."""
@@ -278,7 +279,7 @@ for _code in (
     _RestrictedUnpickler.dispatch[_code[0]] = _RestrictedUnpickler.reject
 
 
-def _decode_scalar(dtype: Any, raw: Any = b"") -> Any:
+def _decode_scalar(dtype: object, raw: object = b"") -> object:
     """Return a numpy scalar as a Python value."""
     if not isinstance(dtype, _Dtype):
         raise BrokenPickle("numpy scalar has no dtype")
@@ -288,21 +289,24 @@ def _decode_scalar(dtype: Any, raw: Any = b"") -> Any:
     kind, order = dtype.name[0], "little" if dtype.order == "<" else "big"
     if kind == "f":
         return struct.unpack(dtype.order + NUMBERS[dtype.name], raw)[0]
-    if kind in "US":
-        text = raw.decode(f"utf-32-{order[0]}e") if kind == "U" else raw
-        return text.rstrip("\0" if kind == "U" else b"\0")  # type: ignore[arg-type]
+    if kind == "U":
+        return raw.decode(f"utf-32-{order[0]}e").rstrip("\0")
+    if kind == "S":
+        return raw.rstrip(b"\0")
     number = int.from_bytes(raw, "little" if order == "little" else "big", signed=kind == "i")
     return bool(number) if kind == "b" else number
 
 
-def _encode(text: Any, encoding: Any = "latin1") -> bytes:
+def _encode(text: object, encoding: object = "latin1") -> bytes:
     """Return bytes, which protocol 2 stores as Latin-1 text."""
     if not isinstance(text, str) or encoding != "latin1":
         raise UnsupportedPickle("bytes must be encoded as latin1")
     return text.encode("latin1")
 
 
-def _build_tensor(storage: Any, offset: Any, size: Any, stride: Any, *_: Any) -> _Array:
+def _build_tensor(
+    storage: object, offset: object, size: object, stride: object, *_: object
+) -> _Array:
     """Return a PyTorch tensor, which is a view of a storage."""
     if not isinstance(storage, _Storage) or not isinstance(offset, int):
         raise BrokenPickle("tensor has no storage")
@@ -313,34 +317,34 @@ def _build_tensor(storage: Any, offset: Any, size: Any, stride: Any, *_: Any) ->
     last = offset + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
     if math.prod(shape) > count or last >= max(count, 1):
         raise BrokenPickle(f"tensor of shape {tuple(shape)} exceeds its storage of {count} numbers")
-    found = _Array()
-    found.raw = storage.raw
-    found.form = {"dtype": storage.dtype, "shape": shape, "offset": offset, "strides": strides}
-    return found
+    tensor = _Array()
+    tensor.raw = storage.raw
+    tensor.form = {"dtype": storage.dtype, "shape": shape, "offset": offset, "strides": strides}
+    return tensor
 
 
-def _reconstruct(*_: Any) -> _Array:
+def _reconstruct(*_: object) -> _Array:
     return _Array()
 
 
-def _from_buffer(raw: Any, dtype: Any, shape: Any, order: Any = "C") -> _Array:
+def _from_buffer(raw: object, dtype: object, shape: object, order: object = "C") -> _Array:
     """Return an array as protocol 5 stores it."""
-    found = _Array()
-    found.set_state((1, shape, dtype, order == "F", raw))
-    return found
+    made = _Array()
+    made.set_state((1, shape, dtype, order == "F", raw))
+    return made
 
 
-def _build_bytes(*parts: Any) -> bytes:
+def _build_bytes(*parts: object) -> bytes:
     if parts:
         raise UnsupportedPickle("bytes must be encoded as latin1")
     return b""
 
 
-def _build_dict(*pairs: Any) -> dict[Any, Any]:
-    return dict(*pairs[:1]) if pairs and isinstance(pairs[0], list) else {}
+def _build_dict(*pairs: object) -> dict[object, object]:
+    return dict(pairs[0]) if pairs and isinstance(pairs[0], list) else {}
 
 
-ALLOWED_GLOBALS: dict[tuple[str, str], Any] = {
+ALLOWED_GLOBALS: dict[tuple[str, str], Callable[..., object]] = {
     ("numpy.core.multiarray", "_reconstruct"): _reconstruct,
     ("numpy.core.multiarray", "scalar"): _decode_scalar,
     ("numpy.core.numeric", "_frombuffer"): _from_buffer,
@@ -355,7 +359,7 @@ ALLOWED_GLOBALS: dict[tuple[str, str], Any] = {
 }
 
 
-def _run(machine: _RestrictedUnpickler) -> Any:
+def _run(machine: _RestrictedUnpickler) -> object:
     try:
         return machine.load()
     except (
@@ -365,9 +369,10 @@ def _run(machine: _RestrictedUnpickler) -> Any:
         raise BrokenPickle(f"invalid pickle: {str(error)[:200]}") from error
 
 
-def _check_shape(shape: Any) -> tuple[int, ...]:
-    sizes = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-    if len(sizes) > 8 or not all(type(n) is int and 0 <= n < 2**40 for n in sizes):
+def _check_shape(shape: object) -> tuple[int, ...]:
+    given = shape if isinstance(shape, (tuple, list)) else (shape,)
+    sizes = tuple(n for n in given if type(n) is int and 0 <= n < 2**40)
+    if len(given) > 8 or len(sizes) < len(given):
         raise BrokenPickle("array shape must have at most 8 dimensions of 0 to 2**40")
     return sizes
 
@@ -384,7 +389,7 @@ def _inflate(data: bytes) -> bytes:
     return found
 
 
-def _load_torch(data: bytes) -> tuple[Any, int]:
+def _load_torch(data: bytes) -> tuple[object, int]:
     """Read a PyTorch zip file: a pickle, and a file with the data of each tensor."""
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))

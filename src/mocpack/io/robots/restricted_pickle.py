@@ -6,18 +6,49 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import TypeAlias, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
+from mocpack.common.arrays import F64
 from mocpack.errors import CorruptionError, FormatError
-from mocpack.io.child import Reader, run_reader
+from mocpack.io.child import Reader, Response, run_reader
 from mocpack.io.npz import MAX_CODE_POINT
 from mocpack.io.robots import pickle_child
 
-PICKLE = Reader(pickle_child.__file__, "", "", "a pickle", memory=256 << 20, seconds=10)
 NUMERIC_KINDS = "fiub"
+
+Encoded: TypeAlias = "bool | int | float | str | list[Encoded] | EncodedObject | None"
+
+
+class EncodedObject(TypedDict, total=False):
+    """A value that JSON does not have, in one of these forms."""
+
+    dict: list[list[Encoded]]
+    tuple: list[Encoded]
+    bytes: str
+    other: str
+    array: int
+    dtype: str
+    shape: list[int]
+    fortran: bool
+    offset: int
+    strides: list[int]
+
+
+class PickleResponse(Response, total=False):
+    """The value of a pickle, or why there is none, and the sizes of the arrays that follow."""
+
+    value: Encoded
+    blocks: list[int]
+    refused: str
+    broken: str
+
+
+PICKLE = Reader[PickleResponse](
+    pickle_child.__file__, "", "", "a pickle", memory=256 << 20, seconds=10
+)
 
 
 class UnreadValue:
@@ -27,12 +58,12 @@ class UnreadValue:
         self.kind = kind
 
 
-def load(data: bytes) -> Any:
+def load(data: bytes) -> object:
     """Return the content of a pickle of numbers, texts, lists, dicts and arrays."""
     return decode_response(*run_reader(PICKLE, data))
 
 
-def decode_response(response: dict[str, Any], body: bytes) -> Any:
+def decode_response(response: PickleResponse, body: bytes) -> object:
     """Decode a response of `pickle_child`; `body` holds the bytes of its arrays."""
     if "refused" in response:
         raise FormatError(response["refused"])
@@ -47,18 +78,18 @@ def decode_response(response: dict[str, Any], body: bytes) -> Any:
         raise CorruptionError(f"invalid pickle: {error}") from error
 
 
-def to_array(value: Any, what: str) -> npt.NDArray[np.float64]:
+def to_array(value: object, what: str) -> F64:
     """Return an array or a list of numbers as float64."""
     try:
-        found = np.asarray(value)
-        if found.dtype.kind not in NUMERIC_KINDS:
+        numbers = np.asarray(value)
+        if numbers.dtype.kind not in NUMERIC_KINDS:
             raise CorruptionError(f"{what} must be an array of numbers, got {type(value).__name__}")
-        return found.astype(np.float64)
+        return numbers.astype(np.float64)
     except (TypeError, ValueError, AttributeError) as error:
         raise CorruptionError(f"{what} must be an array of numbers: {error}") from error
 
 
-def _decode_value(encoded: Any, blocks: list[memoryview]) -> Any:
+def _decode_value(encoded: Encoded, blocks: list[memoryview]) -> object:
     if isinstance(encoded, list):
         return [_decode_value(part, blocks) for part in encoded]
     if not isinstance(encoded, dict):
@@ -76,7 +107,7 @@ def _decode_value(encoded: Any, blocks: list[memoryview]) -> Any:
     )
 
 
-def _decode_array(encoded: dict[str, Any], raw: memoryview) -> npt.NDArray[Any]:
+def _decode_array(encoded: EncodedObject, raw: memoryview) -> npt.NDArray[np.generic]:
     dtype, shape = np.dtype(encoded["dtype"]), tuple(encoded["shape"])
     count = len(raw) // dtype.itemsize if dtype.itemsize else 0
     flat = np.frombuffer(raw, dtype, count) if count else np.zeros(0, dtype)
