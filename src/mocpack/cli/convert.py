@@ -19,7 +19,7 @@ from mocpack.container import is_packed
 from mocpack.errors import MocpackError, UsageError
 from mocpack.io import count_ignored, external_file_reader, supports_scenes
 from mocpack.io.conversion_report import describe
-from mocpack.io.gltf_into import animation_name
+from mocpack.io.glb import animation_name
 from mocpack.io.text import make_unique
 from mocpack.model.clip import AnyClip, Clip
 

@@ -8,20 +8,19 @@ pyramids, so that viewers show something.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from mocpack.common.arrays import F64
+from mocpack.common.json_object import JsonObject
 from mocpack.io import gltf_build
 from mocpack.io.bvh_fit import list_children
-from mocpack.io.gltf_build import Buffer
-from mocpack.io.gltf_file import FIGURE, GENERATOR, MAGIC, Object
-from mocpack.model.clip import Clip
+from mocpack.io.gltf_build import Animation, Buffer
+from mocpack.io.gltf_file import FIGURE, GENERATOR, MAGIC
+from mocpack.model.clip import AnyClip, Clip
 from mocpack.model.rotations import IDENTITY
 from mocpack.model.skeleton import Skeleton
 
-IDENTITY_POSE = {"translation": (0.0, 0.0, 0.0), "rotation": IDENTITY, "scale": (1.0, 1.0, 1.0)}
 END_SITE_MARK, ORIGIN_MARK = "end site", "origin"  # values of extras.mocpack in such nodes
 BONE_THICKNESS = 0.08  # relative to the bone length
 DOT_SIZE_M = 0.01  # half the size of a joint without a bone, such as a marker
@@ -46,7 +45,12 @@ def write_text(clip: Clip) -> bytes:
     return gltf_build.pack_text(*build(clip))
 
 
-def build(clip: Clip, *, figure: bool = True) -> tuple[Object, bytes]:
+def animation_name(clip: AnyClip) -> str:
+    """Return the name of the animation that a clip becomes."""
+    return str(clip.metadata.get("animation") or "motion")
+
+
+def build(clip: Clip, *, figure: bool = True) -> tuple[JsonObject, bytes]:
     """Return the glTF document of a clip and its buffer."""
     buffer = Buffer()
     nodes = build_nodes(clip.skeleton)
@@ -57,7 +61,7 @@ def build(clip: Clip, *, figure: bool = True) -> tuple[Object, bytes]:
         top = len(nodes)
         nodes.append({"name": "origin", "children": roots, "extras": {"mocpack": ORIGIN_MARK}})
     shown = [top]
-    document: Object = {"asset": {"version": "2.0", "generator": GENERATOR}, "scene": 0}
+    document: JsonObject = {"asset": {"version": "2.0", "generator": GENERATOR}, "scene": 0}
     if figure:
         shown.append(len(nodes))
         nodes.append({"name": FIGURE, "mesh": 0, "skin": 0})
@@ -68,7 +72,7 @@ def build(clip: Clip, *, figure: bool = True) -> tuple[Object, bytes]:
         "scenes": [{"nodes": shown}],
         "nodes": nodes,
         "skins": [{"joints": list(range(len(clip.skeleton))), "skeleton": top}],
-        "animations": [animation],
+        "animations": [animation.build(animation_name(clip))],
         "accessors": buffer.accessors,
         "bufferViews": buffer.views,
     }
@@ -92,37 +96,32 @@ def iterate_channels(clip: Clip) -> Iterator[tuple[str, int, F64]]:
 
 
 def build_animation(
-    clip: Clip, buffer: Buffer, nodes: list[Object], *, pose_still_joints: bool = False
-) -> Object:
+    clip: Clip, buffer: Buffer, nodes: list[JsonObject], *, pose_still_joints: bool = False
+) -> Animation:
     """Return the animation of a clip's joints, which are the first of the nodes.
 
     Channels that differ from the node's pose get keys. With `pose_still_joints`, constant channels
     change the node's pose instead, unless the skeleton has rest rotations of its own.
     """
-    times = buffer.add(key_times(clip), bounds=True)
-    samplers: list[Object] = []
-    channels: list[Object] = []
+    skeleton, times = clip.skeleton, buffer.add(key_times(clip), bounds=True)
+    rest = {"translation": skeleton.offsets, "rotation": skeleton.rest, "scale": skeleton.scales}
+    animation = Animation()
     for path, joint, keys in iterate_channels(clip):
         still = not np.ptp(keys, axis=0).any()
-        if still and pose_still_joints and (path != "rotation" or not clip.skeleton.has_rest):
+        if still and pose_still_joints and (path != "rotation" or not skeleton.has_rest):
             nodes[joint][path] = keys[0].tolist()
-        elif still and np.allclose(keys[0], nodes[joint].get(path, IDENTITY_POSE[path])):
-            continue
-        else:
-            output = buffer.add(keys)
-            channels.append({"sampler": len(samplers), "target": {"node": joint, "path": path}})
-            samplers.append({"input": times, "output": output, "interpolation": "LINEAR"})
-    if not samplers:  # keeps the duration of a clip without motion
-        samplers.append({"input": times, "output": buffer.add(clip.rotations[:, 0])})
-        channels.append({"sampler": 0, "target": {"node": 0, "path": "rotation"}})
-    name = str(clip.metadata.get("animation") or "motion")
-    return {"name": name, "channels": channels, "samplers": samplers}
+        elif not (still and np.allclose(keys[0], rest[path][joint])):
+            animation.add(joint, path, times, buffer.add(keys))
+            animation.samplers[-1]["interpolation"] = "LINEAR"
+    if not animation.samplers:  # keeps the duration of a clip without motion
+        animation.add(0, "rotation", times, buffer.add(clip.rotations[:, 0]))
+    return animation
 
 
-def build_nodes(skeleton: Skeleton) -> list[Object]:
+def build_nodes(skeleton: Skeleton) -> list[JsonObject]:
     """Return the joints' nodes in order, followed by those of the end sites."""
     children = list_children(skeleton)
-    ends: list[dict[str, Any]] = []
+    ends: list[JsonObject] = []
     for joint, place in zip(skeleton.end_site_joints, skeleton.end_sites, strict=True):
         children[joint].append(len(skeleton) + len(ends))
         name = f"{skeleton.names[joint]}_end"
@@ -131,7 +130,7 @@ def build_nodes(skeleton: Skeleton) -> list[Object]:
         )
     nodes = []
     for j, below in enumerate(children):
-        node: dict[str, Any] = {"translation": skeleton.offsets[j].tolist()}
+        node: JsonObject = {"translation": skeleton.offsets[j].tolist()}
         if skeleton.names[j]:
             node["name"] = skeleton.names[j]
         if (skeleton.rest[j] != IDENTITY).any():
@@ -142,7 +141,7 @@ def build_nodes(skeleton: Skeleton) -> list[Object]:
     return [*nodes, *ends]
 
 
-def _build_figure(skeleton: Skeleton, buffer: Buffer) -> Object:
+def _build_figure(skeleton: Skeleton, buffer: Buffer) -> JsonObject:
     """Return the mesh of all bones, each in the space of its joint, so no bind pose is needed."""
     owners, corners = _place_bones(skeleton)
     faces = PYRAMID + 6 * np.arange(len(owners))[:, np.newaxis, np.newaxis]

@@ -6,18 +6,26 @@ animations of a file share one skeleton. `docs/formats.md` lists what is kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from mocpack.common.arrays import F64
+from mocpack.common.json_object import JsonObject, is_list, is_object
 from mocpack.common.texts import shorten_text
 from mocpack.errors import CorruptionError, FormatError, InvalidClipError, name_errors
 from mocpack.io import gltf_file, gltf_keys
 from mocpack.io.choice import MAX_POSES, find_index
-from mocpack.io.gltf_file import FIGURE, GENERATOR, Document, Object
+from mocpack.io.gltf_file import (
+    FIGURE,
+    GENERATOR,
+    Document,
+    get_numbers,
+    get_object,
+    get_objects,
+    get_text,
+)
 from mocpack.io.gltf_keys import Keys
 from mocpack.io.keyed_frames import weight_tracks
 from mocpack.io.text import make_unique
@@ -98,7 +106,7 @@ def count_ignored(
     """Count the content of a file that clips do not hold."""
     document = gltf_file.parse(data, read_external)
     meshes = document.items("meshes")
-    if document.root["asset"].get("generator") == GENERATOR:
+    if get_object(document.root, "asset").get("generator") == GENERATOR:
         meshes = [mesh for mesh in meshes if mesh.get("name") != FIGURE]
     return {
         "mesh": len(meshes),
@@ -107,12 +115,12 @@ def count_ignored(
     }
 
 
-def count_morph_targets(mesh: Object) -> int:
+def count_morph_targets(mesh: JsonObject) -> int:
     """Return the morph targets of a mesh, which all its primitives have."""
     parts = mesh.get("primitives")
-    first = parts[0] if isinstance(parts, list) and parts else None
-    targets = first.get("targets") if isinstance(first, dict) else None
-    return len(targets) if isinstance(targets, list) else 0
+    first = parts[0] if is_list(parts) and parts else None
+    targets = first.get("targets") if is_object(first) else None
+    return len(targets) if is_list(targets) else 0
 
 
 def find_joint_nodes(document: Document) -> list[int]:
@@ -120,15 +128,15 @@ def find_joint_nodes(document: Document) -> list[int]:
     return _find_joints(document, parse_nodes(document), find_expressions(document))
 
 
-def parse_node_pose(node: Object, what: str) -> tuple[F64, F64, F64]:
+def parse_node_pose(node: JsonObject, what: str) -> tuple[F64, F64, F64]:
     """Return a node's translation, rotation and scale."""
     if "matrix" not in node:
         return (
-            gltf_file.get_numbers(node, "translation", what, (0.0,) * 3),
-            gltf_file.get_numbers(node, "rotation", what, (0.0, 0.0, 0.0, 1.0)),
-            gltf_file.get_numbers(node, "scale", what, (1.0,) * 3),
+            get_numbers(node, "translation", what, (0.0,) * 3),
+            get_numbers(node, "rotation", what, (0.0, 0.0, 0.0, 1.0)),
+            get_numbers(node, "scale", what, (1.0,) * 3),
         )
-    matrix = gltf_file.get_numbers(node, "matrix", what, tuple(np.eye(4).ravel())).reshape(4, 4).T
+    matrix = get_numbers(node, "matrix", what, tuple(np.eye(4).ravel())).reshape(4, 4).T
     base, place = matrix[:3, :3], matrix[:3, 3]
     with np.errstate(over="ignore", invalid="ignore"):
         turn = np.linalg.det(base)
@@ -141,7 +149,7 @@ def parse_node_pose(node: Object, what: str) -> tuple[F64, F64, F64]:
 
 def list_animations(document: Document) -> list[str]:
     """Return unique names of the animations of an open file."""
-    given = [gltf_file.get_text(a, "name") for a in document.items("animations")]
+    given = [get_text(animation, "name") for animation in document.items("animations")]
     return list(make_unique(name or f"animation {n}" for n, name in enumerate(given)))
 
 
@@ -203,29 +211,28 @@ def _choose_frame_time(times: F64) -> float:
 
 def parse_nodes(document: Document) -> Nodes:
     """Return the tree of a file's nodes."""
-    found = document.items("nodes")
-    if not found:
+    nodes = document.items("nodes")
+    if not nodes:
         raise FormatError("expected an animation, but this glTF has no nodes")
-    parents = [-1] * len(found)
-    for n, node in enumerate(found):
-        children = node.get("children", [])
-        if not isinstance(children, list):
-            raise CorruptionError(f"nodes[{n}].children must be a list")
-        for child in children:
-            if parents[document.number("nodes", child)] >= 0:
+    parents = [-1] * len(nodes)
+    children: list[list[int]] = []
+    for n, node in enumerate(nodes):
+        children.append(_get_nodes(document, node, "children", f"nodes[{n}].children"))
+        for child in children[n]:
+            if parents[child] >= 0:
                 raise CorruptionError(f"nodes[{child}] has two parents")
             parents[child] = n
     order: list[int] = []
-    waiting = [n for n in reversed(range(len(found))) if parents[n] < 0]
+    waiting = [n for n in reversed(range(len(nodes))) if parents[n] < 0]
     while waiting:
         order.append(waiting.pop())
-        waiting.extend(reversed(found[order[-1]].get("children", [])))
-    if len(order) < len(found):
-        lost = min(set(range(len(found))) - set(order))
+        waiting.extend(reversed(children[order[-1]]))
+    if len(order) < len(nodes):
+        lost = min(set(range(len(nodes))) - set(order))
         raise CorruptionError(f"nodes[{lost}] is its own ancestor")
-    poses = [parse_node_pose(node, f"nodes[{n}]") for n, node in enumerate(found)]
+    poses = [parse_node_pose(node, f"nodes[{n}]") for n, node in enumerate(nodes)]
     return Nodes(
-        [shorten_text(gltf_file.get_text(node, "name"), MAX_NAME) for node in found],
+        [shorten_text(get_text(node, "name"), MAX_NAME) for node in nodes],
         parents,
         order,
         np.array([p[0] for p in poses]),
@@ -238,9 +245,9 @@ def _find_joints(document: Document, nodes: Nodes, expressions: dict[int, str]) 
     """Return the nodes that become joints, parents first."""
     wanted: set[int] = set()
     for skin in document.items("skins"):
-        wanted.update(_check_node_indices(document, skin.get("joints", []), "skins.joints"))
+        wanted.update(_get_nodes(document, skin, "joints", "skins.joints"))
     for number in range(len(document.items("animations"))):
-        for node, path in _list_targets(document, number):
+        for node, path, _ in _iterate_channels(document, number):
             if path in PATH_WIDTHS and node not in expressions:
                 wanted.add(node)
     wanted.update(_find_human_bones(document).values())
@@ -253,53 +260,44 @@ def _find_joints(document: Document, nodes: Nodes, expressions: dict[int, str]) 
     return [n for n in nodes.order if n in wanted]
 
 
-def _is_origin(node: Object) -> bool:
+def _is_origin(node: JsonObject) -> bool:
     """Return whether mocpack added a node as the common parent of several roots."""
     extras = node.get("extras")
     return (
-        isinstance(extras, dict)
-        and extras.get("mocpack") == ORIGIN_MARK
-        and not set(node) - ORIGIN_FIELDS
+        is_object(extras) and extras.get("mocpack") == ORIGIN_MARK and not set(node) - ORIGIN_FIELDS
     )
 
 
-def _check_node_indices(document: Document, found: Any, what: str) -> list[int]:
-    if not isinstance(found, list):
+def _get_nodes(document: Document, holder: JsonObject, name: str, what: str) -> list[int]:
+    """Return a field with a list of nodes, empty if it is missing."""
+    numbers = holder.get(name, [])
+    if not is_list(numbers):
         raise CorruptionError(f"{what} must be a list")
-    return [document.number("nodes", number) for number in found]
+    return [document.number("nodes", number) for number in numbers]
 
 
-def _list_targets(document: Document, number: int) -> list[tuple[int, str]]:
-    """Return (node, path) of each channel of an animation that has a node."""
-    found = []
-    for channel in _get_list(document, number, "channels"):
+def _iterate_channels(document: Document, number: int) -> Iterator[tuple[int, str, JsonObject]]:
+    """Yield (node, path, channel) of the channels of an animation that move a node.
+
+    Channels of extensions, such as one that animates a camera, have no node.
+    """
+    animation = document.items("animations")[number]
+    for channel in get_objects(animation, "channels", f"animations[{number}]."):
         target = channel.get("target")
-        if not isinstance(target, dict):
+        if not is_object(target):
             raise CorruptionError(f"animations[{number}] has a channel without a target")
-        if target.get("node") is not None and target.get("path") in (*PATH_WIDTHS, "weights"):
-            found.append((document.number("nodes", target["node"]), target["path"]))
-    return found
-
-
-def _get_list(document: Document, number: int, name: str) -> list[Object]:
-    found = document.items("animations")[number].get(name, [])
-    if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
-        raise CorruptionError(f"animations[{number}].{name} must be a list of objects")
-    return found
+        path = get_text(target, "path")
+        if target.get("node") is not None and path in (*PATH_WIDTHS, "weights"):
+            yield document.number("nodes", target["node"]), path, channel
 
 
 def parse_channels(document: Document, number: int) -> dict[tuple[int, str], Keys]:
     """Return the keys of each (node, path) that an animation moves."""
-    samplers = _get_list(document, number, "samplers")
+    animation = document.items("animations")[number]
+    samplers = get_objects(animation, "samplers", f"animations[{number}].")
     inputs: dict[int, F64] = {}
-    found: dict[tuple[int, str], Keys] = {}
-    for channel in _get_list(document, number, "channels"):
-        target = channel.get("target")
-        if not isinstance(target, dict) or target.get("path") not in (*PATH_WIDTHS, "weights"):
-            continue  # an extension, such as one that animates a camera
-        if target.get("node") is None:
-            continue
-        node = document.number("nodes", target["node"])
+    every: dict[tuple[int, str], Keys] = {}
+    for node, path, channel in _iterate_channels(document, number):
         which = channel.get("sampler")
         if type(which) is not int or not 0 <= which < len(samplers):
             raise CorruptionError(
@@ -309,11 +307,10 @@ def parse_channels(document: Document, number: int) -> dict[tuple[int, str], Key
         at = document.number("accessors", sampler.get("input"))
         if at not in inputs:
             inputs[at] = document.array(at, width=1)[:, 0]
-        path = target["path"]
         values = document.array(sampler.get("output"), width=PATH_WIDTHS.get(path, 1))
         kind = sampler.get("interpolation", "LINEAR")
-        found[node, path] = Keys.build(inputs[at], values, kind, path, what)
-    return found
+        every[node, path] = Keys.build(inputs[at], values, kind, path, what)
+    return every
 
 
 def _find_moving_joints(
@@ -359,16 +356,16 @@ def _build_tracks(
     times: F64,
 ) -> dict[str, Track]:
     """Return morph weights by node and target, and the expressions of a VRM animation."""
-    found: list[tuple[str, F64]] = []
+    series: list[tuple[str, F64]] = []
     for (node, path), keys in every.items():
         if path == "translation" and node in expressions:
-            found.append((f"expression.{expressions[node]}", keys.at(times)[:, 0]))
+            series.append((f"expression.{expressions[node]}", keys.at(times)[:, 0]))
         elif path == "weights":
             values = keys.at(times)
             titles = weight_names(document, nodes, node, values.shape[1])
-            found += [(title, values[:, k]) for k, title in enumerate(titles)]
-    unique = make_unique(name for name, _ in found)
-    weights = {title: values for title, (_, values) in zip(unique, found, strict=True)}
+            series += [(title, values[:, k]) for k, title in enumerate(titles)]
+    unique = make_unique(name for name, _ in series)
+    weights = {title: values for title, (_, values) in zip(unique, series, strict=True)}
     return weight_tracks(weights, times, _choose_frame_time(times))
 
 
@@ -376,8 +373,8 @@ def weight_names(document: Document, nodes: Nodes, node: int, count: int) -> lis
     """Return the track names of a node's morph weights."""
     mesh = document.items("nodes")[node].get("mesh")
     extras = None if mesh is None else document.item("meshes", mesh).get("extras")
-    given = extras.get("targetNames") if isinstance(extras, dict) else None
-    known = [str(n)[:100] for n in given] if isinstance(given, list) else []
+    given = extras.get("targetNames") if is_object(extras) else None
+    known = [str(n)[:100] for n in given] if is_list(given) else []
     clean = [n.encode("utf-8", "replace").decode() for n in known[:count]]
     titles = clean + [f"weight {k}" for k in range(len(clean), count)]
     owner = nodes.names[node] or f"node {node}"
@@ -386,36 +383,24 @@ def weight_names(document: Document, nodes: Nodes, node: int, count: int) -> lis
 
 def _find_human_bones(document: Document) -> dict[str, int]:
     """Return the node of each human bone of a VRM animation."""
-    bones = _get_nested(document.root, "extensions", VRM, "humanoid", "humanBones")
-    return {
-        str(bone): document.number("nodes", _get_nested(bones, bone).get("node")) for bone in bones
-    }
+    bones = get_object(document.root, "extensions", VRM, "humanoid", "humanBones")
+    return {bone: document.number("nodes", get_object(bones, bone).get("node")) for bone in bones}
 
 
 def find_expressions(document: Document) -> dict[int, str]:
     """Return the expression of each node of a VRM animation; the node's x is the weight."""
-    found: dict[int, str] = {}
+    expressions: dict[int, str] = {}
     for group in ("preset", "custom"):
-        named = _get_nested(document.root, "extensions", VRM, "expressions", group)
+        named = get_object(document.root, "extensions", VRM, "expressions", group)
         for expression in named:
-            node = document.number("nodes", _get_nested(named, expression).get("node"))
-            found[node] = str(expression)[:100].encode("utf-8", "replace").decode()
-    return found
+            node = document.number("nodes", get_object(named, expression).get("node"))
+            expressions[node] = expression[:100].encode("utf-8", "replace").decode()
+    return expressions
 
 
-def _get_nested(holder: Object, *names: str) -> Object:
-    """Return a nested object, or an empty one if any level is missing."""
-    for name in names:
-        part = holder.get(name, {})
-        if not isinstance(part, dict):
-            raise CorruptionError(f"{name:.40} must be an object")
-        holder = part
-    return holder
-
-
-def _build_metadata(document: Document, nodes: Nodes, name: str) -> dict[str, Any]:
-    asset = document.root["asset"]
-    stated = {key: gltf_file.get_text(asset, key) for key in ("copyright", "generator")}
+def _build_metadata(document: Document, nodes: Nodes, name: str) -> JsonObject:
+    asset = get_object(document.root, "asset")
+    stated = {key: get_text(asset, key) for key in ("copyright", "generator")}
     bones = {bone: nodes.names[node] for bone, node in _find_human_bones(document).items()}
     return {
         "source": "gltf",

@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 import json
 import struct
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from mocpack.io.gltf_file import BIN_CHUNK, JSON_CHUNK, MAGIC, VERSION, Object
+from mocpack.common.json_object import JsonObject
+from mocpack.io.gltf_file import BIN_CHUNK, JSON_CHUNK, MAGIC, VERSION, get_objects
 
 # float32; unsigned integers of 8, 16 and 32 bits
 FLOAT, BYTE, SHORT, INDEX = 5126, 5121, 5123, 5125
@@ -33,8 +33,8 @@ class Buffer:
 
     def __init__(self, data: bytes = b"", *, view_count: int = 0, accessor_count: int = 0) -> None:
         self.data = bytearray(data)
-        self.views: list[Object] = []
-        self.accessors: list[Object] = []
+        self.views: list[JsonObject] = []
+        self.accessors: list[JsonObject] = []
         self._view_count, self._accessor_count = view_count, accessor_count
 
     def add(
@@ -50,9 +50,9 @@ class Buffer:
         numbers = np.ascontiguousarray(values, KINDS[component])
         rows = numbers.reshape(len(numbers), -1)
         self.data += bytes(-len(self.data) % 4)
-        view = {"buffer": 0, "byteOffset": len(self.data), "byteLength": numbers.nbytes}
+        view: JsonObject = {"buffer": 0, "byteOffset": len(self.data), "byteLength": numbers.nbytes}
         self.views.append(view | ({} if target is None else {"target": target}))
-        accessor: Object = {
+        accessor: JsonObject = {
             "bufferView": self._view_count + len(self.views) - 1,
             "componentType": component,
             "count": len(rows),
@@ -67,10 +67,27 @@ class Buffer:
         return self._accessor_count + len(self.accessors) - 1
 
 
-def pack_binary(document: Object, body: bytes) -> bytes:
+class Animation:
+    """Collects the channels of an animation and their samplers."""
+
+    def __init__(self) -> None:
+        self.channels: list[JsonObject] = []
+        self.samplers: list[JsonObject] = []
+
+    def add(self, node: int, path: str, times: int, values: int) -> None:
+        """Add the keys of a node, whose times and values are these accessors."""
+        target: JsonObject = {"node": node, "path": path}
+        self.channels.append({"sampler": len(self.samplers), "target": target})
+        self.samplers.append({"input": times, "output": values})
+
+    def build(self, name: str) -> JsonObject:
+        """Return the animation of a document."""
+        return {"name": name, "channels": self.channels, "samplers": self.samplers}
+
+
+def pack_binary(document: JsonObject, body: bytes) -> bytes:
     """Return a .glb file of a document whose first buffer is `body`."""
-    first: Object = {"byteLength": len(body)}
-    text = _encode_json({**document, "buffers": [first, *document.get("buffers", [])[1:]]})
+    text = _encode_json(document, {"byteLength": len(body)})
     text += b" " * (-len(text) % 4)
     body += bytes(-len(body) % 4)
     chunks = struct.pack("<I4s", len(text), JSON_CHUNK) + text
@@ -78,11 +95,13 @@ def pack_binary(document: Object, body: bytes) -> bytes:
     return struct.pack("<4sII", MAGIC, VERSION, 12 + len(chunks)) + chunks
 
 
-def pack_text(document: Object, body: bytes) -> bytes:
+def pack_text(document: JsonObject, body: bytes) -> bytes:
     """Return a .gltf file of a document whose first buffer is `body`, embedded as base64."""
-    first: Object = {"uri": INLINE + base64.b64encode(body).decode(), "byteLength": len(body)}
-    return _encode_json({**document, "buffers": [first, *document.get("buffers", [])[1:]]}) + b"\n"
+    uri = INLINE + base64.b64encode(body).decode()
+    return _encode_json(document, {"uri": uri, "byteLength": len(body)}) + b"\n"
 
 
-def _encode_json(document: Any) -> bytes:
+def _encode_json(document: JsonObject, first_buffer: JsonObject) -> bytes:
+    buffers = [first_buffer, *get_objects(document, "buffers")[1:]]
+    document = {**document, "buffers": buffers}
     return json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode()

@@ -12,13 +12,14 @@ import json
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeAlias, TypeGuard
 from urllib.parse import unquote
 
 import numpy as np
 import numpy.typing as npt
 
 from mocpack.common.arrays import F64
+from mocpack.common.json_object import Json, JsonObject, is_list, is_object
 from mocpack.errors import (
     CorruptionError,
     FormatError,
@@ -28,7 +29,7 @@ from mocpack.errors import (
 )
 from mocpack.io import meshopt
 
-Object = dict[str, Any]
+Numbers: TypeAlias = npt.NDArray[np.number]
 
 MAGIC, VERSION = b"glTF", 2
 GENERATOR, FIGURE = "mocpack", "figure"  # in files that mocpack writes; the bones as a mesh
@@ -55,40 +56,35 @@ class Document:
         Returns the bytes of an external file; None if the input has no folder.
     """
 
-    root: Object
+    root: JsonObject
     body: bytes | None
     read_external: Callable[[str], bytes] | None
-    _lists: dict[str, list[Object]] = field(default_factory=dict)
+    _lists: dict[str, list[JsonObject]] = field(default_factory=dict)
     _views: dict[int, bytes] = field(default_factory=dict)
     _buffers: dict[int, bytes] = field(default_factory=dict)
     _zeros: dict[int, int] = field(default_factory=dict)
 
-    def items(self, name: str) -> list[Object]:
+    def items(self, name: str) -> list[JsonObject]:
         """Return one of the document's lists of objects, empty if it is missing."""
         if name not in self._lists:
-            self._lists[name] = self._check_items(name)
+            self._lists[name] = get_objects(self.root, name)
         return self._lists[name]
 
-    def _check_items(self, name: str) -> list[Object]:
-        found = self.root.get(name, [])
-        if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
-            raise CorruptionError(f"{name} must be a list of objects")
-        return found
-
-    def number(self, name: str, number: Any) -> int:
+    def number(self, name: str, number: Json) -> int:
         """Check an index into one of the lists and return it."""
         count = len(self.items(name))
         if type(number) is not int or not 0 <= number < count:
             raise CorruptionError(f"{name}[{number!r:.40}] does not exist; there are {count}")
         return number
 
-    def item(self, name: str, number: Any) -> Object:
+    def item(self, name: str, number: Json) -> JsonObject:
         """Return an object of one of the lists by its index."""
         return self.items(name)[self.number(name, number)]
 
-    def array(self, number: Any, *, width: int | None = None) -> F64:
+    def array(self, index: Json, *, width: int | None = None) -> F64:
         """Return an accessor's numbers (count, width); normalized integers become -1..1 or 0..1."""
-        accessor, what = self.item("accessors", number), f"accessors[{number}]"
+        number = self.number("accessors", index)
+        accessor, what = self.items("accessors")[number], f"accessors[{number}]"
         kind = COMPONENTS.get(get_integer(accessor, "componentType", what, high=9999))
         own = WIDTHS.get(get_text(accessor, "type"))
         if kind is None or own is None:
@@ -100,14 +96,14 @@ class Document:
             raise CorruptionError(f"{what} must have {width} numbers per row, got {own}")
         count = get_integer(accessor, "count", what, low=1, high=MAX_ARRAY_NUMBERS // own)
         offset = get_integer(accessor, "byteOffset", what, default=0)
-        component = np.dtype(kind)
+        component: np.dtype[np.number] = np.dtype(kind)
         if accessor.get("bufferView") is None:
             self._zeros[number] = count * own
             if sum(self._zeros.values()) > MAX_ZEROS:
                 raise CorruptionError(
                     f"{what}: arrays without a buffer view have over {MAX_ZEROS} zeros in total"
                 )
-            values = np.zeros((count, own), component)
+            values: Numbers = np.zeros((count, own), component)
         else:
             values = self._view_rows(accessor["bufferView"], offset, count, own, component, what)
         if "sparse" in accessor:
@@ -116,15 +112,15 @@ class Document:
             return values.astype(np.float64)
         if component.kind == "f":
             raise CorruptionError(f"{what} is normalized, but its components are floats")
-        return np.asarray(np.maximum(values / np.iinfo(component).max, -1.0), np.float64)
+        return np.asarray(np.maximum(values / np.iinfo(kind).max, -1.0), np.float64)
 
-    def _apply_sparse(self, values: npt.NDArray[Any], sparse: Any, what: str) -> npt.NDArray[Any]:
+    def _apply_sparse(self, values: Numbers, sparse: Json, what: str) -> Numbers:
         """Return `values` with the rows replaced that the accessor's sparse entry names."""
-        at = sparse.get("indices") if isinstance(sparse, dict) else None
-        new = sparse.get("values") if isinstance(sparse, dict) else None
-        if not (isinstance(at, dict) and isinstance(new, dict)):
+        fields = sparse if is_object(sparse) else {}
+        at, new = fields.get("indices"), fields.get("values")
+        if not (is_object(at) and is_object(new)):
             raise CorruptionError(f"{what}.sparse must have indices and values")
-        count = get_integer(sparse, "count", f"{what}.sparse", low=1, high=len(values))
+        count = get_integer(fields, "count", f"{what}.sparse", low=1, high=len(values))
         kind = COMPONENTS.get(get_integer(at, "componentType", what, high=9999))
         if kind not in ("<u1", "<u2", "<u4"):
             raise CorruptionError(f"{what}.sparse.indices must be unsigned integers")
@@ -139,10 +135,11 @@ class Document:
         return changed
 
     def _view_rows(
-        self, view: Any, offset: int, count: int, width: int, kind: np.dtype[Any], what: str
-    ) -> npt.NDArray[Any]:
+        self, index: Json, offset: int, count: int, width: int, kind: np.dtype[np.number], what: str
+    ) -> Numbers:
         """Return rows (count, width) of a buffer view, without a copy."""
-        holder, name = self.item("bufferViews", view), f"bufferViews[{view}]"
+        view = self.number("bufferViews", index)
+        holder, name = self.items("bufferViews")[view], f"bufferViews[{view}]"
         packed = self._find_packing(holder, name)
         length = get_integer(holder, "byteLength", name)
         size = width * kind.itemsize
@@ -155,7 +152,7 @@ class Document:
             data, start = self._find_bytes(holder, length, name)
         return np.ndarray((count, width), kind, data, start + offset, (stride, kind.itemsize))
 
-    def _find_bytes(self, holder: Object, length: int, name: str) -> tuple[bytes, int]:
+    def _find_bytes(self, holder: JsonObject, length: int, name: str) -> tuple[bytes, int]:
         """Return a buffer and the offset of an object's bytes in it."""
         start = get_integer(holder, "byteOffset", name, default=0)
         data = self.buffer(holder.get("buffer"))
@@ -165,18 +162,18 @@ class Document:
             )
         return data, start
 
-    def _find_packing(self, holder: Object, name: str) -> Object | None:
+    def _find_packing(self, holder: JsonObject, name: str) -> JsonObject | None:
         """Return the compression extension of a buffer view, or None."""
         used = holder.get("extensions")
         for extension in meshopt.EXTENSIONS:
-            if isinstance(used, dict) and extension in used:
+            if is_object(used) and extension in used:
                 packed = used[extension]
-                if not isinstance(packed, dict):
+                if not is_object(packed):
                     raise CorruptionError(f"{name}.{extension} must be an object")
                 return packed
         return None
 
-    def _unpack_view(self, view: int, packed: Object, length: int, name: str) -> bytes:
+    def _unpack_view(self, view: int, packed: JsonObject, length: int, name: str) -> bytes:
         if view in self._views:
             return self._views[view]
         stride = get_integer(packed, "byteStride", name, low=1, high=meshopt.MAX_STRIDE)
@@ -194,10 +191,10 @@ class Document:
         self._views[view] = rows
         return rows
 
-    def buffer(self, number: Any) -> bytes:
+    def buffer(self, index: Json) -> bytes:
         """Return the bytes of one of the file's buffers."""
-        buffer = self.item("buffers", number)
-        uri = buffer.get("uri")
+        number = self.number("buffers", index)
+        uri = self.items("buffers")[number].get("uri")
         if uri is None:
             if number != 0 or self.body is None:
                 raise CorruptionError(
@@ -257,25 +254,26 @@ def list_external_files(
     data: bytes, read_external: Callable[[str], bytes] | None = None
 ) -> list[str]:
     """Return the paths of a document's external buffers."""
-    found = []
-    for buffer in parse(data, read_external).items("buffers"):
-        uri = buffer.get("uri")
-        if isinstance(uri, str) and not uri.startswith("data:"):
-            found.append(unquote(uri))
-    return list(dict.fromkeys(found))
+    uris = [buffer.get("uri") for buffer in parse(data, read_external).items("buffers")]
+    return list(dict.fromkeys(unquote(uri) for uri in uris if is_external(uri)))
 
 
-def _parse_json(data: bytes) -> Object:
+def is_external(uri: Json) -> TypeGuard[str]:
+    """Return whether a URI refers to a file."""
+    return isinstance(uri, str) and not uri.startswith("data:")
+
+
+def _parse_json(data: bytes) -> JsonObject:
     try:
-        root = json.loads(data.decode("utf-8-sig"), parse_constant=_refuse_constant)
+        root: Json = json.loads(data.decode("utf-8-sig"), parse_constant=_refuse_constant)
     except RecursionError:
         raise CorruptionError("JSON is nested too deeply") from None
     except ValueError as error:
         raise CorruptionError(f"invalid JSON: {str(error)[:200]}") from error
-    if not isinstance(root, dict):
+    if not is_object(root):
         raise CorruptionError("the JSON document must be an object")
     asset = root.get("asset")
-    version = str(asset.get("version")) if isinstance(asset, dict) else "none"
+    version = str(asset.get("version")) if is_object(asset) else "none"
     if version.split(".")[0] != "2":
         raise UnsupportedVersionError(f"unsupported glTF version {version[:20]}; expected 2.0")
     return root
@@ -295,8 +293,28 @@ def _decode_inline(uri: str, number: int) -> bytes:
         raise CorruptionError(f"buffers[{number}].uri is invalid base64: {error}") from error
 
 
+def get_objects(holder: JsonObject, name: str, what: str = "") -> list[JsonObject]:
+    """Return a field with a list of objects, empty if it is missing; errors begin with `what`."""
+    items = holder.get(name, [])
+    if is_list(items):
+        objects = [item for item in items if is_object(item)]
+        if len(objects) == len(items):
+            return objects
+    raise CorruptionError(f"{what}{name} must be a list of objects")
+
+
+def get_object(holder: JsonObject, *names: str) -> JsonObject:
+    """Return a nested object, or an empty one if any level is missing."""
+    for name in names:
+        part = holder.get(name, {})
+        if not is_object(part):
+            raise CorruptionError(f"{name:.40} must be an object")
+        holder = part
+    return holder
+
+
 def get_integer(
-    holder: Object,
+    holder: JsonObject,
     name: str,
     what: str,
     *,
@@ -311,16 +329,19 @@ def get_integer(
     return value
 
 
-def get_numbers(holder: Object, name: str, what: str, default: tuple[float, ...]) -> F64:
+def get_numbers(holder: JsonObject, name: str, what: str, default: tuple[float, ...]) -> F64:
     """Return a field with as many finite numbers as its default has."""
     value = holder.get(name, default)
-    fits = isinstance(value, list | tuple) and len(value) == len(default)
-    if not fits or not all(type(v) in (int, float) and abs(v) < MAX_NUMBER for v in value):
+    items = value if isinstance(value, list | tuple) else []
+    numbers = [v for v in items if isinstance(v, int | float) and not isinstance(v, bool)]
+    if not len(numbers) == len(items) == len(default) or not all(
+        abs(v) < MAX_NUMBER for v in numbers
+    ):
         raise CorruptionError(f"{what}.{name} must be {len(default)} numbers, got {value!r:.80}")
-    return np.array(value, np.float64)
+    return np.array(numbers, np.float64)
 
 
-def get_text(holder: Object, name: str) -> str:
+def get_text(holder: JsonObject, name: str) -> str:
     """Return a text field of an object, or "" if it is missing."""
     value = holder.get(name, "")
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""

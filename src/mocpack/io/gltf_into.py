@@ -10,18 +10,18 @@ import base64
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
 
 from mocpack.common.arrays import F64
-from mocpack.errors import CorruptionError, FormatError, UsageError
+from mocpack.common.json_object import JsonObject, is_list, is_object
+from mocpack.errors import FormatError, UsageError
 from mocpack.io import glb, gltf, gltf_build, gltf_file, meshopt
 from mocpack.io.choice import list_names
-from mocpack.io.gltf_build import Buffer
-from mocpack.io.gltf_file import Document, Object
-from mocpack.model.clip import AnyClip, Clip
+from mocpack.io.gltf_build import Animation, Buffer
+from mocpack.io.gltf_file import Document, get_integer, get_object, get_objects, is_external
+from mocpack.model.clip import Clip
 from mocpack.model.take_data import Track
 
 IMAGE_TYPES = {
@@ -67,26 +67,21 @@ def write(
     """Return the character's file with the clip added, as .glb if `binary`, else as .gltf."""
     document = gltf_file.parse(character, read_external)
     root, body = _inline_files(document)
-    found = match_joints(clip, document)
-    name = animation_name(clip)
+    match = match_joints(clip, document)
+    name = glb.animation_name(clip)
     known = gltf.list_animations(document)
     others = [a for a, own in zip(document.items("animations"), known, strict=True) if own != name]
     root["animations"] = others
     if name in known:
         root, body = _drop_unused(root, body)
-    counts = {"view_count": len(root.get("bufferViews", []))}
-    buffer = Buffer(body, accessor_count=len(root.get("accessors", [])), **counts)
-    animation = _build_animation(clip, document, found, buffer)
-    root["animations"] = [*others, {"name": name, **animation}]
-    root["accessors"] = [*root.get("accessors", []), *buffer.accessors]
-    root["bufferViews"] = [*root.get("bufferViews", []), *buffer.views]
+    accessors, views = get_objects(root, "accessors"), get_objects(root, "bufferViews")
+    buffer = Buffer(body, accessor_count=len(accessors), view_count=len(views))
+    animation = _build_animation(clip, document, match, buffer)
+    root["animations"] = [*others, animation.build(name)]
+    root["accessors"] = [*accessors, *buffer.accessors]
+    root["bufferViews"] = [*views, *buffer.views]
     make = gltf_build.pack_binary if binary else gltf_build.pack_text
     return make(root, bytes(buffer.data))
-
-
-def animation_name(clip: AnyClip) -> str:
-    """Return the name of the animation that a clip becomes."""
-    return str(clip.metadata.get("animation") or "motion")
 
 
 def find_missing_joints(clip: Clip, character: bytes) -> tuple[str, ...]:
@@ -109,18 +104,18 @@ def match_joints(clip: Clip, document: Document) -> Match:
     positions: dict[str, list[int]] = {}
     for n, name in enumerate(nodes.names):
         positions.setdefault(name, []).append(n)
-    found = {
+    matched = {
         j: positions[name][0]
         for j, name in enumerate(names)
         if name and names.count(name) == 1 and len(positions.get(name, [])) == 1
     }
-    if not found:
+    if not matched:
         theirs = list_names([name for name in sorted(positions) if name], 8)
         raise UsageError(
             f"no joint of this clip ({list_names(names, 8)}) has the name of a node of the "
             f"character ({theirs})"
         )
-    return Match(found, tuple(name for j, name in enumerate(names) if j not in found))
+    return Match(matched, tuple(name for j, name in enumerate(names) if j not in matched))
 
 
 def _is_same_tree(clip: Clip, nodes: gltf.Nodes, joint_nodes: list[int]) -> bool:
@@ -128,43 +123,36 @@ def _is_same_tree(clip: Clip, nodes: gltf.Nodes, joint_nodes: list[int]) -> bool
     return [column.get(nodes.parents[n], -1) for n in joint_nodes] == list(clip.skeleton.parents)
 
 
-def _build_animation(clip: Clip, document: Document, found: Match, buffer: Buffer) -> Object:
+def _build_animation(clip: Clip, document: Document, match: Match, buffer: Buffer) -> Animation:
     """Return the channels and samplers of a clip on the nodes of a character."""
     nodes = gltf.parse_nodes(document)
     times = glb.key_times(clip)
     every, first = buffer.add(times, bounds=True), None
-    channels: list[Object] = []
-    samplers: list[Object] = []
-
-    def add_channel(node: int, path: str, at: int, values: F64) -> None:
-        target = {"node": node, "path": path}
-        channels.append({"sampler": len(samplers), "target": target})
-        samplers.append({"input": at, "output": buffer.add(values)})
-
+    animation = Animation()
     for path, joint, keys in glb.iterate_channels(clip):
-        if joint not in found.nodes:
+        if joint not in match.nodes:
             continue
-        node = found.nodes[joint]
+        node = match.nodes[joint]
         _decompose_matrix(document, node)
         if np.ptp(keys, axis=0).any():
-            add_channel(node, path, every, _to_file_units(clip, path, keys))
+            animation.add(node, path, every, buffer.add(_to_file_units(clip, path, keys)))
         elif not np.allclose(keys[0], getattr(nodes, path)[node]):
             if first is None:
                 first = buffer.add(times[:1], bounds=True)
-            add_channel(node, path, first, _to_file_units(clip, path, keys[:1]))
+            animation.add(node, path, first, buffer.add(_to_file_units(clip, path, keys[:1])))
     for node, weights, seconds in _iterate_morphs(clip, document, nodes):
-        add_channel(node, "weights", buffer.add(seconds, bounds=True), weights.ravel())
+        at = buffer.add(seconds, bounds=True)
+        animation.add(node, "weights", at, buffer.add(weights.ravel()))
     for node, expression in gltf.find_expressions(document).items():
         track = clip.tracks.get(f"expression.{expression}")
         if track is not None and len(track):
             weights = np.column_stack([track.values, np.zeros((len(track), 2))])
-            add_channel(
-                node, "translation", buffer.add(_key_seconds(clip, track), bounds=True), weights
-            )
-    if not channels:  # keeps the duration of a clip without motion
-        joint, node = next(iter(found.nodes.items()))
-        add_channel(node, "rotation", every, clip.rotations[:, joint])
-    return {"channels": channels, "samplers": samplers}
+            at = buffer.add(_key_seconds(clip, track), bounds=True)
+            animation.add(node, "translation", at, buffer.add(weights))
+    if not animation.channels:  # keeps the duration of a clip without motion
+        joint, node = next(iter(match.nodes.items()))
+        animation.add(node, "rotation", every, buffer.add(clip.rotations[:, joint]))
+    return animation
 
 
 def _to_file_units(clip: Clip, path: str, keys: F64) -> F64:
@@ -191,7 +179,7 @@ def _iterate_morphs(
     """Yield (node, weights (T, W), seconds (T,)) of nodes whose morph weights are tracks."""
     for node, own in enumerate(document.items("nodes")):
         count = _count_targets(document, own)
-        titles = gltf.weight_names(document, nodes, node, count) if count else []
+        titles = gltf.weight_names(document, nodes, node, count)
         tracks = [clip.tracks[title] for title in titles if title in clip.tracks]
         if not tracks or len(tracks) < count or not len(tracks[0]):
             continue
@@ -205,13 +193,13 @@ def _key_seconds(clip: Clip, track: Track) -> F64:
     return np.asarray(np.maximum(track.seconds(clip.frame_time) - min(0.0, clip.times[0]), 0.0))
 
 
-def _count_targets(document: Document, node: Object) -> int:
+def _count_targets(document: Document, node: JsonObject) -> int:
     if node.get("mesh") is None:
         return 0
     return gltf.count_morph_targets(document.item("meshes", node["mesh"]))
 
 
-def _inline_files(document: Document) -> tuple[Object, bytes]:
+def _inline_files(document: Document) -> tuple[JsonObject, bytes]:
     """Return the document and its first buffer, with external files embedded."""
     for name in CHECKED_LISTS:
         document.items(name)  # checks that it is a list of objects
@@ -219,13 +207,13 @@ def _inline_files(document: Document) -> tuple[Object, bytes]:
     buffers = [dict(b) for b in document.items("buffers")]
     body = document.buffer(0) if buffers else b""
     for number, buffer in enumerate(buffers[1:], 1):
-        if isinstance(buffer.get("uri"), str) and not buffer["uri"].startswith("data:"):
+        if is_external(buffer.get("uri")):
             inside = base64.b64encode(document.buffer(number)).decode()
             buffer["uri"] = gltf_build.INLINE + inside
     images = [dict(image) for image in document.items("images")]
     for number, image in enumerate(images):
         uri = image.get("uri")
-        if isinstance(uri, str) and not uri.startswith("data:"):
+        if is_external(uri):
             kind = IMAGE_TYPES.get(PurePosixPath(unquote(uri)).suffix.lower(), "image/png")
             inside = base64.b64encode(document.read_side_file(uri, f"images[{number}]")).decode()
             image["uri"] = f"data:{kind};base64,{inside}"
@@ -234,78 +222,69 @@ def _inline_files(document: Document) -> tuple[Object, bytes]:
     return root, body
 
 
-def _drop_unused(root: Object, body: bytes) -> tuple[Object, bytes]:
+def _drop_unused(root: JsonObject, body: bytes) -> tuple[JsonObject, bytes]:
     """Remove arrays that only a replaced animation used, and their bytes."""
-    if any(
-        e.startswith(UNSUPPORTED_EXTENSIONS)
-        for e in root.get("extensionsUsed", [])
-        if isinstance(e, str)
-    ):
-        return root, body
-    try:
-        return _compact(root, body)
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise CorruptionError(
-            f"the document refers to arrays that do not exist or have another form: {error}"[:200]
-        ) from error
-
-
-def _compact(root: Object, body: bytes) -> tuple[Object, bytes]:
-    root = {**root, "accessors": [dict(a) for a in root.get("accessors", [])]}
-    used = sorted({holder[key] for holder, key in _find_accessor_uses(root)})
-    moved = {old: new for new, old in enumerate(used)}
-    for holder, key in _find_accessor_uses(root):
-        holder[key] = moved[holder[key]]
-    root["accessors"] = [root["accessors"][old] for old in used]
-    used = sorted({holder[key] for holder, key in _find_view_uses(root)})
-    moved = {old: new for new, old in enumerate(used)}
-    for holder, key in _find_view_uses(root):
-        holder[key] = moved[holder[key]]
-    views = [root["bufferViews"][old] for old in used]
+    extensions = root.get("extensionsUsed", [])
+    for name in extensions if is_list(extensions) else []:
+        if isinstance(name, str) and name.startswith(UNSUPPORTED_EXTENSIONS):
+            return root, body
+    root = {**root, "accessors": [dict(a) for a in get_objects(root, "accessors")]}
+    root["accessors"] = _keep_used(get_objects(root, "accessors"), [*_find_accessor_uses(root)])
+    views = _keep_used(get_objects(root, "bufferViews"), [*_find_view_uses(root)])
     compacted = bytearray()
     for place in (p for view in views for p in _find_byte_ranges(view)):
-        start, size = place.get("byteOffset", 0), place["byteLength"]
+        start = get_integer(place, "byteOffset", "bufferView", default=0)
+        size = get_integer(place, "byteLength", "bufferView")
         compacted += bytes(-len(compacted) % 8)
         place["byteOffset"] = len(compacted)
         compacted += body[start : start + size]
-    root["bufferViews"] = views
-    return root, bytes(compacted)
+    return {**root, "bufferViews": views}, bytes(compacted)
 
 
-def _find_accessor_uses(root: Object) -> Iterator[tuple[Any, Any]]:
+def _keep_used(items: list[JsonObject], uses: list[tuple[JsonObject, str]]) -> list[JsonObject]:
+    """Return the items that an index in one of the fields (holder, key) uses; adjust the fields."""
+    last = len(items) - 1
+    numbers = [get_integer(holder, key, "document", high=last) for holder, key in uses]
+    kept = sorted(set(numbers))
+    moved = {old: new for new, old in enumerate(kept)}
+    for (holder, key), number in zip(uses, numbers, strict=True):
+        holder[key] = moved[number]
+    return [items[old] for old in kept]
+
+
+def _find_accessor_uses(root: JsonObject) -> Iterator[tuple[JsonObject, str]]:
     """Yield (holder, key) for everything that refers to an accessor."""
-    for mesh in root.get("meshes", []):
-        for primitive in mesh.get("primitives", []):
-            for attributes in [primitive.get("attributes", {}), *primitive.get("targets", [])]:
-                yield from ((attributes, name) for name in attributes)
-            if "indices" in primitive:
-                yield primitive, "indices"
-    for skin in root.get("skins", []):
+    for primitive in _list_nested(root, "meshes", "primitives"):
+        attributes = get_object(primitive, "attributes")
+        for names in [attributes, *get_objects(primitive, "targets")]:
+            yield from ((names, name) for name in names)
+        if "indices" in primitive:
+            yield primitive, "indices"
+    for skin in get_objects(root, "skins"):
         if "inverseBindMatrices" in skin:
             yield skin, "inverseBindMatrices"
-    for animation in root.get("animations", []):
-        for sampler in animation.get("samplers", []):
-            yield from ((sampler, name) for name in ("input", "output") if name in sampler)
-    for node in root.get("nodes", []):
-        instances = node.get("extensions", {}).get("EXT_mesh_gpu_instancing", {})
-        yield from ((instances["attributes"], name) for name in instances.get("attributes", {}))
+    for sampler in _list_nested(root, "animations", "samplers"):
+        yield from ((sampler, name) for name in ("input", "output") if name in sampler)
+    for node in get_objects(root, "nodes"):
+        instances = get_object(node, "extensions", "EXT_mesh_gpu_instancing", "attributes")
+        yield from ((instances, name) for name in instances)
 
 
-def _find_view_uses(root: Object) -> Iterator[tuple[Any, Any]]:
+def _find_view_uses(root: JsonObject) -> Iterator[tuple[JsonObject, str]]:
     """Yield (holder, key) for everything that refers to a buffer view."""
-    holders = [*root.get("accessors", []), *root.get("images", [])]
-    for accessor in root.get("accessors", []):
-        sparse = accessor.get("sparse", {})
-        holders += [sparse[part] for part in ("indices", "values") if part in sparse]
-    for mesh in root.get("meshes", []):
-        for primitive in mesh.get("primitives", []):
-            packed = primitive.get("extensions", {})
-            holders += [e for e in packed.values() if isinstance(e, dict)]
+    accessors = get_objects(root, "accessors")
+    holders = [*accessors, *get_objects(root, "images")]
+    holders += [get_object(a, "sparse", part) for a in accessors for part in ("indices", "values")]
+    for primitive in _list_nested(root, "meshes", "primitives"):
+        holders += filter(is_object, get_object(primitive, "extensions").values())
     yield from ((holder, "bufferView") for holder in holders if "bufferView" in holder)
 
 
-def _find_byte_ranges(view: Object) -> Iterator[Object]:
+def _list_nested(root: JsonObject, name: str, inside: str) -> list[JsonObject]:
+    return [part for item in get_objects(root, name) for part in get_objects(item, inside)]
+
+
+def _find_byte_ranges(view: JsonObject) -> Iterator[JsonObject]:
     """Yield the objects that locate a view's bytes in the first buffer."""
-    extensions = view.get("extensions", {})
-    packed = [extensions[e] for e in meshopt.EXTENSIONS if e in extensions]
+    packed = [get_object(view, "extensions", name) for name in meshopt.EXTENSIONS]
     yield from (place for place in [view, *packed] if place.get("buffer") == 0)

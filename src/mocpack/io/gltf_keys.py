@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack.common.arrays import F64
+from mocpack.common.json_object import Json
 from mocpack.errors import CorruptionError, UsageError
 from mocpack.io.choice import check_fps
 from mocpack.io.keyed_frames import MAX_DEVIATION, MAX_SPLIT, MAX_TURN_RAD, max_turn
@@ -56,9 +57,9 @@ class Keys:
     out_tangents: F64 | None = None
 
     @classmethod
-    def build(cls, times: F64, values: F64, kind: str, path: str, what: str) -> Keys:
+    def build(cls, times: F64, values: F64, kind: Json, path: str, what: str) -> Keys:
         """Check and build the keys of a channel from `values` as stored in the file."""
-        if kind not in INTERPOLATIONS:
+        if not isinstance(kind, str) or kind not in INTERPOLATIONS:
             raise CorruptionError(
                 f"{what}.interpolation must be one of {', '.join(INTERPOLATIONS)}, got {kind!r:.40}"
             )
@@ -108,8 +109,8 @@ class Keys:
         if self.kind == "CUBICSPLINE":
             return self._evaluate_cubic(before, after, gap[:, np.newaxis], share[:, np.newaxis])
         if self.is_rotation:
-            is_rotation = rotations.normalize(self.values)
-            return rotations.slerp(is_rotation[before], is_rotation[after], share)
+            turns = rotations.normalize(self.values)
+            return rotations.slerp(turns[before], turns[after], share)
         share = share[:, np.newaxis]
         return np.asarray((1 - share) * self.values[before] + share * self.values[after])
 
@@ -118,13 +119,13 @@ class Keys:
     ) -> F64:
         assert self.in_tangents is not None
         assert self.out_tangents is not None
-        found = (
+        values = np.asarray(
             (2 * t**3 - 3 * t**2 + 1) * self.values[before]
             + (t**3 - 2 * t**2 + t) * gap * self.out_tangents[before]
             + (3 * t**2 - 2 * t**3) * self.values[after]
             + (t**3 - t**2) * gap * self.in_tangents[after]
         )
-        return rotations.normalize(found) if self.is_rotation else np.asarray(found)
+        return rotations.normalize(values) if self.is_rotation else values
 
     def list_jumps(self) -> F64:
         """Return the times at which a value jumps."""

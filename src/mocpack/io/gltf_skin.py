@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from mocpack.common.arrays import F64, I64
+from mocpack.common.json_object import Json, JsonObject, is_list, is_object
 from mocpack.errors import CorruptionError, FormatError
 from mocpack.io import gltf, gltf_file
-from mocpack.io.gltf_file import Document, Object
+from mocpack.io.gltf_file import Document
 from mocpack.model import rotations
 from mocpack.model.clip import Clip
 
@@ -99,31 +99,31 @@ def _stretch_matrices(clip: Clip) -> F64:
 
 
 def _iterate_parts(document: Document, column: dict[int, int]) -> Iterator[Skin]:
-    parents = _list_parents(document)
+    parents = gltf.parse_nodes(document).parents
     for number, node in enumerate(document.items("nodes")):
         if "mesh" not in node:
             continue
         if "skin" in node:
             joints, matrices = _read_skin_binding(document, node["skin"], column)
         else:
-            carried = _find_carrier(document, number, parents, column)
-            if carried is None:
+            binding = _find_carrier(document, number, parents, column)
+            if binding is None:
                 continue  # scenery: no joint moves it
-            joints, matrices = carried
+            joints, matrices = binding
         primitives = document.item("meshes", node["mesh"]).get("primitives", [])
-        if not isinstance(primitives, list):
+        if not is_list(primitives):
             raise CorruptionError(f"meshes[{node['mesh']}].primitives must be a list")
         for primitive in primitives:
             yield _read_part(document, primitive, joints, matrices, "skin" in node)
 
 
-def _read_skin_binding(document: Document, number: Any, column: dict[int, int]) -> tuple[I64, F64]:
+def _read_skin_binding(document: Document, number: Json, column: dict[int, int]) -> tuple[I64, F64]:
     """Return the clip's joints of a skin, and their inverse bind matrices (B, 3, 4)."""
     skin = document.item("skins", number)
-    found = skin.get("joints", [])
-    if not isinstance(found, list) or not found:
+    nodes = skin.get("joints", [])
+    if not is_list(nodes) or not nodes:
         raise CorruptionError(f"skins[{number}].joints must be a list of nodes")
-    joints = np.array([column[document.number("nodes", node)] for node in found])
+    joints = np.array([column[document.number("nodes", node)] for node in nodes])
     if skin.get("inverseBindMatrices") is None:
         return joints, np.tile(np.eye(3, 4), (len(joints), 1, 1))
     matrices = document.array(skin["inverseBindMatrices"], width=16)
@@ -152,23 +152,15 @@ def _find_carrier(
     return np.array([column[number]]), matrix[np.newaxis, :3]
 
 
-def _list_parents(document: Document) -> list[int]:
-    parents = [-1] * len(document.items("nodes"))
-    for number, node in enumerate(document.items("nodes")):
-        for child in node.get("children", []):
-            parents[document.number("nodes", child)] = number
-    return parents
-
-
 def _read_part(
-    document: Document, primitive: Any, joints: I64, matrices: F64, is_skinned: bool
+    document: Document, primitive: Json, joints: I64, matrices: F64, is_skinned: bool
 ) -> Skin:
-    if not isinstance(primitive, dict) or not isinstance(primitive.get("attributes"), dict):
+    attributes = primitive.get("attributes") if is_object(primitive) else None
+    if not is_object(primitive) or not is_object(attributes):
         raise CorruptionError("a mesh primitive must be an object with attributes")
     extensions = primitive.get("extensions")
-    if isinstance(extensions, dict) and DRACO in extensions:
+    if is_object(extensions) and DRACO in extensions:
         raise FormatError(f"a mesh is compressed with {DRACO}, which mocpack does not support")
-    attributes: Object = primitive["attributes"]
     vertices = document.array(attributes.get("POSITION"), width=3)
     if not np.isfinite(vertices).all():
         raise CorruptionError("mesh vertices must be finite")
@@ -188,7 +180,7 @@ def _read_part(
 
 
 def _read_influences(
-    document: Document, attributes: Object, count: int, joints: int
+    document: Document, attributes: JsonObject, count: int, joints: int
 ) -> tuple[I64, F64]:
     """Return the four joints with the largest weights of each vertex, and weights that sum to 1."""
     sets = [k for k in range(8) if f"JOINTS_{k}" in attributes]
@@ -214,7 +206,7 @@ def _read_influences(
     return binds.astype(np.int64), weights
 
 
-def _read_triangles(document: Document, primitive: Object, count: int) -> I64:
+def _read_triangles(document: Document, primitive: JsonObject, count: int) -> I64:
     """Return the triangles (F, 3) of a primitive; lines and points have none."""
     if primitive.get("indices") is None:
         corners = np.arange(count)

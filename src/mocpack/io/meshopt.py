@@ -6,12 +6,13 @@ this module undoes the filters.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core
+from mocpack.common.arrays import F32, U8
 from mocpack.errors import FormatError
 
 EXTENSIONS = ("EXT_meshopt_compression", "KHR_meshopt_compression")
@@ -33,11 +34,11 @@ def unpack(data: bytes, count: int, stride: int, mode: str, kind: str, what: str
     return undo(_core.decode_meshopt(data, count, stride)).tobytes()
 
 
-def _keep_rows(rows: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
+def _keep_rows(rows: U8) -> U8:
     return rows
 
 
-def _undo_quaternion_filter(rows: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
+def _undo_quaternion_filter(rows: U8) -> npt.NDArray[np.int16]:
     """Decode rows of three components and a fourth with their scale and the omitted index."""
     packed = rows.view("<i2")
     unit = (packed[:, 3] | 3).astype(np.float32)
@@ -48,19 +49,19 @@ def _undo_quaternion_filter(rows: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
     # The extension rounds halves away from zero.
     whole = np.trunc(scaled + np.copysign(0.5, scaled)).astype("<i2")
     positions = (packed[:, 3:] + np.array([1, 2, 3, 0])) & 3
-    found = np.empty_like(whole)
-    np.put_along_axis(found, positions.astype(np.intp), whole, axis=1)
-    return np.asarray(found)
+    quaternions = np.empty_like(whole)
+    np.put_along_axis(quaternions, positions.astype(np.intp), whole, axis=1)
+    return np.asarray(quaternions)
 
 
-def _undo_exponential_filter(rows: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
+def _undo_exponential_filter(rows: U8) -> F32:
     """Decode 24-bit mantissas with an 8-bit exponent."""
     packed = rows.view("<i4")
     with np.errstate(over="ignore"):
         return np.asarray(np.ldexp(((packed << 8) >> 8).astype("<f4"), packed >> 24), "<f4")
 
 
-FILTERS = {
+FILTERS: dict[str, tuple[tuple[int, ...], Callable[[U8], npt.NDArray[np.number]]]] = {
     "NONE": ((), _keep_rows),
     "QUATERNION": ((8,), _undo_quaternion_filter),
     "EXPONENTIAL": ((), _undo_exponential_filter),

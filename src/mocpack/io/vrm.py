@@ -7,14 +7,14 @@ them. Tracks `expression.<name>` are written as nodes, as VRM specifies.
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import numpy as np
 
+from mocpack.common.json_object import JsonObject
 from mocpack.errors import UnsupportedClipError
 from mocpack.io import glb, gltf_build
-from mocpack.io.gltf_build import Buffer
-from mocpack.io.gltf_file import GENERATOR, Object
+from mocpack.io.gltf_build import Animation, Buffer
+from mocpack.io.gltf_file import GENERATOR
 from mocpack.model.clip import Clip
 from mocpack.model.skeleton import Skeleton
 
@@ -62,7 +62,7 @@ def write(clip: Clip) -> bytes:
         if "children" not in node:  # keeps programs from removing nodes that look unused
             node.setdefault("extras", {"mocpack": "joint"})
     tops = [*clip.skeleton.roots, *expressions.values()]
-    extension: Object = {
+    extension: JsonObject = {
         "specVersion": VERSION,
         "humanoid": {"humanBones": {bone: {"node": node} for bone, node in bones.items()}},
     }
@@ -73,14 +73,14 @@ def write(clip: Clip) -> bytes:
             }
             for group, own in (("preset", True), ("custom", False))
         }
-    document: Object = {
+    document: JsonObject = {
         "asset": {"version": "2.0", "generator": GENERATOR},
         "extensionsUsed": [EXTENSION],
         "extensions": {EXTENSION: extension},
         "scene": 0,
         "scenes": [{"nodes": tops}],
         "nodes": nodes,
-        "animations": [animation],
+        "animations": [animation.build(glb.animation_name(clip))],
         "accessors": buffer.accessors,
         "bufferViews": buffer.views,
     }
@@ -90,30 +90,30 @@ def write(clip: Clip) -> bytes:
 def find_human_bones(clip: Clip) -> dict[str, int]:
     """Return the joint of each human bone, by VRM's bone name."""
     names = clip.skeleton.names
-    known: Any = clip.metadata.get("vrm_humanoid")
-    if isinstance(known, dict):
-        found = {str(bone): names.index(name) for bone, name in known.items() if name in names}
+    stated = clip.metadata.get("vrm_humanoid")
+    if isinstance(stated, dict):
+        bones = {str(bone): names.index(name) for bone, name in stated.items() if name in names}
     else:
-        found = max((_match_names(clip.skeleton, custom) for custom in NAMING_STYLES), key=len)
-    missing = sorted(REQUIRED - set(found))
+        bones = max((_match_names(clip.skeleton, style) for style in NAMING_STYLES), key=len)
+    missing = sorted(REQUIRED - set(bones))
     if missing:
         raise UnsupportedClipError(
             "a VRM animation needs the bones of a human body, but this clip has no joint for "
             f"{', '.join(missing)}"
         )
-    return found
+    return bones
 
 
-def _match_names(skeleton: Skeleton, custom: tuple[str, str]) -> dict[str, int]:
+def _match_names(skeleton: Skeleton, style: tuple[str, str]) -> dict[str, int]:
     """Return the joints whose names match a naming style, by bone."""
     joints = {_normalize_name(name): j for j, name in reversed(list(enumerate(skeleton.names)))}
-    middle, limbs = (part.split() for part in custom)
+    middle, limbs = (part.split() for part in style)
     wanted = dict(zip(TORSO, ([name] for name in middle), strict=True))
     for side, letter in SIDES:
         for limb, name in zip(LIMBS, limbs, strict=True):
             wanted[side + limb] = [name.replace("%", side), name.replace("%", letter)]
-    found = {bone: [joints[n] for n in names if n in joints] for bone, names in wanted.items()}
-    return {bone: at[0] for bone, at in found.items() if at}
+    matches = {bone: [joints[n] for n in names if n in joints] for bone, names in wanted.items()}
+    return {bone: at[0] for bone, at in matches.items() if at}
 
 
 def _normalize_name(name: str) -> str:
@@ -126,10 +126,10 @@ def _normalize_name(name: str) -> str:
 
 
 def _add_expressions(
-    clip: Clip, buffer: Buffer, nodes: list[Object], animation: Object
+    clip: Clip, buffer: Buffer, nodes: list[JsonObject], animation: Animation
 ) -> dict[str, int]:
     """Add a node for each expression; its x translation is the weight."""
-    found: dict[str, int] = {}
+    expressions: dict[str, int] = {}
     for name, track in clip.tracks.items():
         if not name.startswith(EXPRESSION_PREFIX) or track.kind != "scalar" or not len(track):
             continue
@@ -138,13 +138,7 @@ def _add_expressions(
         times = buffer.add(seconds - min(0.0, clip.times[0], seconds[0]), bounds=True)
         positions = np.zeros((len(track), 3))
         positions[:, 0] = track.values
-        found[expression] = len(nodes)
+        expressions[expression] = len(nodes)
         nodes.append({"name": expression})
-        animation["channels"].append(
-            {
-                "sampler": len(animation["samplers"]),
-                "target": {"node": found[expression], "path": "translation"},
-            }
-        )
-        animation["samplers"].append({"input": times, "output": buffer.add(positions)})
-    return found
+        animation.add(expressions[expression], "translation", times, buffer.add(positions))
+    return expressions

@@ -133,7 +133,7 @@ def _insert_into_character(
             clip, data, read_external=read_external, binary=binary
         )
         missing = lazy_function("gltf_into", "find_missing_joints")(clip, made)
-    name = lazy_function("gltf_into", "animation_name")(clip)
+    name = lazy_function("glb", "animation_name")(clip)
     # the clip keeps the unit of its glTF file, and so does the character
     unit = clip.unit if clip.metadata.get("source") == "gltf" else None
     back = read_bytes(made, name=str(path), clip=name, unit=unit)
