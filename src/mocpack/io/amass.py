@@ -7,11 +7,12 @@ a default adult body. In the file, z is up.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from mocpack.common.arrays import F64
+from mocpack.common.json_object import JsonObject
 from mocpack.errors import CorruptionError, InvalidClipError, UnsupportedClipError
 from mocpack.io import npz
 from mocpack.io.assumptions import STAND_IN_BONES
@@ -168,16 +169,16 @@ def _unwrap_rotation_vectors(vectors: F64) -> F64:
     """Return rotation vectors (T, J, 3) without jumps between frames; angles can exceed 180°."""
     angles = np.linalg.norm(vectors, axis=-1, keepdims=True)
     other = vectors * (1 - 2 * np.pi / np.where(angles > 0, angles, np.inf))
-    found = vectors.copy()
-    for t in range(1, len(found)):
-        apart = [np.linalg.norm(v[t] - found[t - 1], axis=-1) for v in (vectors, other)]
-        found[t] = np.where((apart[1] < apart[0])[:, np.newaxis], other[t], vectors[t])
-    return found
+    unwrapped = vectors.copy()
+    for t in range(1, len(unwrapped)):
+        apart = [np.linalg.norm(v[t] - unwrapped[t - 1], axis=-1) for v in (vectors, other)]
+        unwrapped[t] = np.where((apart[1] < apart[0])[:, np.newaxis], other[t], vectors[t])
+    return unwrapped
 
 
 def _collect_weights(clip: Clip) -> dict[str, F64]:
     """Return the arrays of soft tissue and expression weights that the clip has as tracks."""
-    found: dict[str, F64] = {}
+    weights: dict[str, F64] = {}
     for name, prefix in WEIGHT_TRACKS.items():
         columns: list[F64] = []
         while (track := clip.tracks.get(f"{prefix}{len(columns)}")) is not None:
@@ -185,11 +186,11 @@ def _collect_weights(clip: Clip) -> dict[str, F64]:
                 break
             columns.append(np.asarray(track.values, np.float64))
         if columns:
-            found[name] = np.stack(columns, 1)
-    return found
+            weights[name] = np.stack(columns, 1)
+    return weights
 
 
-def _split_smplx_poses(poses: F64) -> dict[str, Any]:
+def _split_smplx_poses(poses: F64) -> dict[str, npt.ArrayLike]:
     """Return the poses of SMPL-X split by body part, which its files hold in addition."""
     bounds = {"root_orient": 3, "pose_body": 66, "pose_jaw": 69, "pose_eye": 75, "pose_hand": 165}
     starts = [0, *bounds.values()]
@@ -238,9 +239,7 @@ def _read_model_joints(path: Path, count: int, betas: F64) -> F64:
     """Return the joint positions (J, 3) of a body with this shape, from its model's .npz file."""
     try:
         model = Arrays(path.read_bytes())
-        regressor = np.asarray(model.read("J_regressor"), np.float64)
-        shape = np.asarray(model.read("v_template"), np.float64)
-        blends = np.asarray(model.read("shapedirs"), np.float64)
+        regressor, shape, blends = map(model.numbers, ("J_regressor", "v_template", "shapedirs"))
     except CorruptionError as error:
         raise CorruptionError(f"body model {path}: {error}") from error
     vertices = len(shape)
@@ -253,16 +252,16 @@ def _read_model_joints(path: Path, count: int, betas: F64) -> F64:
             f"shapedirs {blends.shape} do not match a body of {count} joints"
         )
     used = min(len(betas), blends.shape[2])
-    found = regressor @ (shape + blends[..., :used] @ betas[:used])
-    if not np.isfinite(found).all():
+    joints = regressor @ (shape + blends[..., :used] @ betas[:used])
+    if not np.isfinite(joints).all():
         raise CorruptionError(f"body model {path}: joint positions must be finite")
-    return np.asarray(found)
+    return np.asarray(joints)
 
 
 def _read_poses(arrays: Arrays) -> F64:
     """Return rotation vectors (T, 3 J), from `poses` or from its parts."""
     parts = [[name for name in names if name in arrays] for names in (("poses",), *PART_NAMES)]
-    names = next((found for found in parts if found), ["poses"])
+    names = next((part for part in parts if part), ["poses"])
     tables = [_read_rows(arrays, name) for name in names]
     counts = {len(table) for table in tables}
     if len(counts) > 1:
@@ -289,7 +288,7 @@ def _read_rate(arrays: Arrays, fps: float | None) -> float:
 
 def _read_betas(arrays: Arrays) -> F64:
     """Return the shape of the body; the first row if there is one per frame."""
-    betas = np.atleast_1d(np.asarray(arrays.optional("betas", np.zeros(0)), np.float64))
+    betas = np.atleast_1d(arrays.numbers("betas", []))
     if betas.shape[-1] > MAX_BETAS:
         raise CorruptionError(f"betas must be at most {MAX_BETAS} numbers, got {betas.shape[-1]}")
     betas = betas.reshape(-1, betas.shape[-1])[0] if betas.size else betas.ravel()
@@ -299,14 +298,14 @@ def _read_betas(arrays: Arrays) -> F64:
 
 
 def _read_rows(arrays: Arrays, name: str) -> F64:
-    found = np.asarray(arrays.read(name), np.float64)
-    if found.ndim == 3 and found.size:
-        found = found.reshape(len(found), -1)  # (T, J, 3)
-    if found.ndim != 2 or not len(found):
-        raise CorruptionError(f"{name} must be a table with one row per frame, got {found.shape}")
-    if not np.isfinite(found).all():
+    rows = arrays.numbers(name)
+    if rows.ndim == 3 and rows.size:
+        rows = rows.reshape(len(rows), -1)  # (T, J, 3)
+    if rows.ndim != 2 or not len(rows):
+        raise CorruptionError(f"{name} must be a table with one row per frame, got {rows.shape}")
+    if not np.isfinite(rows).all():
         raise CorruptionError(f"{name} must be finite")
-    return found
+    return rows
 
 
 def _read_tracks(arrays: Arrays, frames: int) -> dict[str, Track]:
@@ -315,24 +314,21 @@ def _read_tracks(arrays: Arrays, frames: int) -> dict[str, Track]:
     for name, prefix in WEIGHT_TRACKS.items():
         if name not in arrays:
             continue
-        found = _read_rows(arrays, name)
-        if len(found) != frames:
-            raise CorruptionError(f"{name} must have {frames} rows, got {len(found)}")
-        tracks |= {
-            f"{prefix}{k}": Track("scalar", found[:, k], bound=WEIGHT_BOUND)
-            for k in range(found.shape[1])
-        }
+        rows = _read_rows(arrays, name)
+        if len(rows) != frames:
+            raise CorruptionError(f"{name} must have {frames} rows, got {len(rows)}")
+        for k, values in enumerate(rows.T):
+            tracks[f"{prefix}{k}"] = Track("scalar", values, bound=WEIGHT_BOUND)
     return tracks
 
 
 def _read_metadata(
     arrays: Arrays, joints: int, betas: F64, body_model: str | Path | None
-) -> dict[str, Any]:
-    gender = arrays.optional("gender", "", kinds="US").reshape(-1)[:1]
-    stated = [g.decode("utf-8", "replace") if isinstance(g, bytes) else str(g) for g in gender]
+) -> JsonObject:
+    gender = arrays.texts("gender")[:1]
     return {
         "body": BODY_MODELS[joints],
         "bones": STAND_IN_BONES if body_model is None else Path(body_model).name,
         "betas": betas.tolist(),
-        **({"gender": stated[0][:40]} if stated and stated[0] else {}),
+        **({"gender": gender[0][:40]} if gender and gender[0] else {}),
     }

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from mocpack import _core
 from mocpack.common.arrays import F64
+from mocpack.common.json_object import JsonObject
 from mocpack.errors import CorruptionError, FormatError, TruncatedError, name_errors
 from mocpack.io import asf, text
 from mocpack.io.asf import Asf, Line, iterate_lines, normalize_line_endings
@@ -46,7 +46,7 @@ def read(data: bytes, *, skeleton: bytes, unit: float | None = None) -> Clip:
     meters, guessed = asf.choose_unit(bones) if unit is None else (unit, None)
     motion = _Motion(bones)
     numbers = motion.read(data)
-    metadata: dict[str, Any] = {"source": "amc"}
+    metadata: JsonObject = {"source": "amc"}
     if guessed:
         metadata["unit_guessed"] = guessed
     rate = choose_frame_rate(motion.frame_rate, DEFAULT_FRAME_RATE, metadata)
@@ -57,9 +57,8 @@ def read(data: bytes, *, skeleton: bytes, unit: float | None = None) -> Clip:
     header = ClipHeader(tree, len(numbers), 1 / rate, tree.translated_joints, meters, metadata)
     clip = from_channels(numbers, header)
     header = replace(header, skeleton=_drop_violated_limits(clip))
-    return Clip(
-        header, clip.rotations, clip.translations, clip.channels if motion.is_verbatim else None
-    )
+    channels = clip.channels if motion.is_verbatim else None
+    return Clip(header, clip.rotations, clip.translations, channels)
 
 
 def _drop_violated_limits(clip: Clip) -> Skeleton:
@@ -130,14 +129,14 @@ def find_skeleton(path: Path, list_folder: Callable[[Path], list[Path]] = list_s
                 return candidate
     if len(beside) == 1:
         return beside[0]
-    found = (
+    reason = (
         f"none of the {len(beside)} .asf files in its folder is named {path.stem}.asf or "
         f"{subject}.asf"
         if beside
         else "its folder has no .asf file"
     )
     raise FormatError(
-        f"{path}: an .amc needs a skeleton, but {found}; name one with --skeleton FILE "
+        f"{path}: an .amc needs a skeleton, but {reason}; name one with --skeleton FILE "
         "(skeleton= in Python)"
     )
 
@@ -145,12 +144,8 @@ def find_skeleton(path: Path, list_folder: Callable[[Path], list[Path]] = list_s
 def read_frames(text: bytes, bones: Asf, *, complete: bool, start: int = 0) -> F64:
     """Return the numbers (frames, columns) of a motion, as printed in the file.
 
-    Parameters
-    ----------
-    text : bytes
-        Lines that end with line feeds; `start` is the offset after the keywords.
-    complete : bool
-        Whether every frame must list every bone. Otherwise, an omitted bone keeps its numbers.
+    Lines end with line feeds; `start` is the offset after the keywords. If the frames are not
+    `complete`, an omitted bone keeps its numbers.
     """
     names = [bone.name.encode() for bone in bones.bones]
     columns = np.cumsum([0, *(len(bone.dofs) for bone in bones.bones)], dtype=np.uint32)
@@ -164,13 +159,8 @@ def read_frames(text: bytes, bones: Asf, *, complete: bool, start: int = 0) -> F
         text, start, b"".join(names), starts, by_name, columns, complete, values
     )
     if status:
-        raise _describe_fault(
-            _Fault(status),
-            bones,
-            frames,
-            next(iterate_lines(text, start))[1],
-            iterate_lines(text, at),
-        )
+        first, rest = next(iterate_lines(text, start))[1], iterate_lines(text, at)
+        raise _describe_fault(_Fault(status), bones, frames, first, rest)
     if not frames:
         raise TruncatedError("expected at least 1 frame, got 0 frames")
     return values[:frames]

@@ -273,9 +273,9 @@ class _Parser:
         self._at = match.end()
 
     def _expect(self, word: str) -> None:
-        found = self._next(word)
-        if found.upper() != word:
-            raise self._fault(f"expected {word}, got {found[:40]!r}")
+        token = self._next(word)
+        if token.upper() != word:
+            raise self._fault(f"expected {word}, got {token[:40]!r}")
 
     def _next(self, what: str) -> str:
         match = self._TOKEN.search(self._data, self._at)

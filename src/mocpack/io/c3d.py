@@ -7,14 +7,13 @@ and events belong to the recording; they are tracks of its first clip.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from mocpack.common.arrays import F64
 from mocpack.errors import CorruptionError, FormatError, UnsupportedClipError
 from mocpack.io import c3d_file
-from mocpack.io.c3d_file import Recording
+from mocpack.io.c3d_file import Recording, Value
 from mocpack.io.choice import find_index
 from mocpack.io.text import make_unique
 from mocpack.io.up_axis import guess_up_axis
@@ -66,7 +65,7 @@ def read(
         unit=meters,
         up=axis,
         start_time=start,
-        tracks=_read_tracks(recording, start) if number == 0 else {},
+        tracks=_read_analogs(recording, start) | _read_events(recording) if number == 0 else {},
         metadata=metadata,
     )
 
@@ -104,7 +103,7 @@ def write_scene(clips: Mapping[str, Clip]) -> bytes:
         labels += [f"{prefix}{marker}" for marker in clip.skeleton.unique_names]
     tracks = {name: track for clip in clips.values() for name, track in clip.tracks.items()}
     analogs, analog_parameters = _pack_analogs(tracks, len(points), first.frame_rate, begin)
-    parameters: dict[str, Any] = {
+    parameters: dict[str, Value] = {
         "POINT:LABELS": labels,
         "POINT:DESCRIPTIONS": [""] * len(labels),
         "POINT:UNITS": unit,
@@ -133,9 +132,9 @@ def _check_subject(name: str, clip: Clip, first: Clip) -> None:
 
 def _pack_analogs(
     tracks: Mapping[str, Track], frames: int, rate: float, begin: int
-) -> tuple[F64, dict[str, Any]]:
+) -> tuple[F64, dict[str, Value]]:
     """Return the analog samples (N, A), a whole number per frame, and their parameters."""
-    found: dict[str, Track] = {}
+    channels: dict[str, Track] = {}
     samples = 0
     for name, track in tracks.items():
         if name.startswith(ANALOG_PREFIX) and track.kind == "scalar" and track.times is None:
@@ -144,35 +143,35 @@ def _pack_analogs(
             even = each >= 1 and abs(each * step * rate - 1) < 1e-6
             whole = len(track) == frames * each and abs(track.start * rate - begin) < 1e-3
             if even and whole and samples in (0, each):
-                found[name.removeprefix(ANALOG_PREFIX)], samples = track, each
-    analog_parameters = {
-        "ANALOG:LABELS": list(found),
-        "ANALOG:DESCRIPTIONS": [""] * len(found),
-        "ANALOG:SCALE": np.ones(len(found)),
-        "ANALOG:OFFSET": np.zeros(len(found), np.int16),
+                channels[name.removeprefix(ANALOG_PREFIX)], samples = track, each
+    parameters: dict[str, Value] = {
+        "ANALOG:LABELS": list(channels),
+        "ANALOG:DESCRIPTIONS": [""] * len(channels),
+        "ANALOG:SCALE": np.ones(len(channels)),
+        "ANALOG:OFFSET": np.zeros(len(channels), np.int16),
         "ANALOG:GEN_SCALE": np.array(1.0),
-        "ANALOG:UNITS": [track.unit for track in found.values()],
+        "ANALOG:UNITS": [track.unit for track in channels.values()],
     }
-    columns = [np.asarray(track.values, np.float64) for track in found.values()]
-    return (np.stack(columns, 1) if columns else np.zeros((0, 0))), analog_parameters
+    columns = [np.asarray(track.values, np.float64) for track in channels.values()]
+    return (np.stack(columns, 1) if columns else np.zeros((0, 0))), parameters
 
 
-def _pack_events(tracks: Mapping[str, Track]) -> dict[str, Any]:
+def _pack_events(tracks: Mapping[str, Track]) -> dict[str, Value]:
     """Return the event parameters; labels that share a time become separate events."""
-    found: list[tuple[float, str, str]] = []
+    events: list[tuple[float, str, str]] = []
     for name, track in tracks.items():
         if track.kind == "label" and name.partition(".")[0] == "events" and track.times is not None:
             context = name.partition(".")[2]
             for time, text in zip(track.times.tolist(), track.values, strict=True):
-                found += [(time, context, label) for label in text.split(", ")]
-    if not found:
+                events += [(time, context, label) for label in text.split(", ")]
+    if not events:
         return {}
-    found.sort(key=lambda event: event[0])
-    minutes = [[time // 60, time - 60 * (time // 60)] for time, _, _ in found]
+    events.sort(key=lambda event: event[0])
+    minutes = [[time // 60, time - 60 * (time // 60)] for time, _, _ in events]
     return {
-        "EVENT:USED": np.array(len(found), np.int16),
-        "EVENT:CONTEXTS": [context for _, context, _ in found],
-        "EVENT:LABELS": [label for _, _, label in found],
+        "EVENT:USED": np.array(len(events), np.int16),
+        "EVENT:CONTEXTS": [context for _, context, _ in events],
+        "EVENT:LABELS": [label for _, _, label in events],
         "EVENT:TIMES": np.array(minutes),
     }
 
@@ -181,20 +180,20 @@ def _group_by_subject(recording: Recording) -> dict[str, tuple[list[int], list[s
     """Return the columns and names of the markers of each subject."""
     labels = recording.texts("POINT:LABELS")[: recording.points.shape[1]]
     labels += [f"point{p}" for p in range(len(labels), recording.points.shape[1])]
-    found: dict[str, tuple[list[int], list[str]]] = {}
+    subjects: dict[str, tuple[list[int], list[str]]] = {}
     for column, label in enumerate(
         make_unique(label or f"point{p}" for p, label in enumerate(labels))
     ):
         subject, colon, marker = label.partition(":")
         if not colon or not subject or not marker:
             subject, marker = "", label
-        columns, titles = found.setdefault(subject, ([], []))
+        columns, titles = subjects.setdefault(subject, ([], []))
         columns.append(column)
         titles.append(marker)
-    if "" in found and len(found) > 1:
-        free = NO_SUBJECT if NO_SUBJECT not in found else f"{NO_SUBJECT} "
-        found = {subject or free: parts for subject, parts in found.items()}
-    return found
+    if "" in subjects and len(subjects) > 1:
+        free = NO_SUBJECT if NO_SUBJECT not in subjects else f"{NO_SUBJECT} "
+        subjects = {subject or free: parts for subject, parts in subjects.items()}
+    return subjects
 
 
 def _read_unit(recording: Recording) -> float:
@@ -208,10 +207,6 @@ def _read_up_axis(recording: Recording) -> str | None:
     """Return the axis that points up the screen (Y_SCREEN), or None if the file does not say."""
     stated = recording.text("POINT:Y_SCREEN").lower()
     return stated[1] if stated in ("+x", "+y", "+z") else None
-
-
-def _read_tracks(recording: Recording, start: float) -> dict[str, Track]:
-    return _read_analogs(recording, start) | _read_events(recording)
 
 
 def _read_analogs(recording: Recording, start: float) -> dict[str, Track]:
@@ -242,9 +237,7 @@ def _read_analogs(recording: Recording, start: float) -> dict[str, Track]:
 
 def _pad_with_default(given: F64, count: int, default: float) -> F64:
     """Return `count` numbers: the given ones, then the default."""
-    found = np.full(count, default)
-    found[: len(given)] = given[:count]
-    return found
+    return np.append(given[:count], np.full(max(0, count - len(given)), default))
 
 
 def _read_events(recording: Recording) -> dict[str, Track]:
@@ -253,13 +246,14 @@ def _read_events(recording: Recording) -> dict[str, Track]:
     times = times[: len(times) // 2 * 2].reshape(-1, 2) @ [60.0, 1.0]  # minutes and seconds
     labels = recording.texts("EVENT:LABELS")
     contexts = recording.texts("EVENT:CONTEXTS")
-    found: dict[str, list[tuple[float, str]]] = {}
+    by_context: dict[str, list[tuple[float, str]]] = {}
     for k, (time, label) in enumerate(zip(times.tolist(), labels, strict=False)):
         if not np.isfinite(time):
             raise CorruptionError("EVENT:TIMES must be finite")
         context = contexts[k] if k < len(contexts) else ""
-        found.setdefault(f"events.{context}" if context else "events", []).append((time, label))
-    return {title: _build_label_track(events) for title, events in found.items()}
+        title = f"events.{context}" if context else "events"
+        by_context.setdefault(title, []).append((time, label))
+    return {title: _build_label_track(events) for title, events in by_context.items()}
 
 
 def _build_label_track(events: Sequence[tuple[float, str]]) -> Track:

@@ -6,10 +6,10 @@ numbers of Intel, DEC or MIPS processors; 16-bit integers or floats.
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from mocpack.common.arrays import F64
 from mocpack.errors import CorruptionError, FormatError, TruncatedError, UnsupportedClipError
 
-Value = str | list[str] | F64
+Value = str | list[str] | npt.NDArray[np.float64 | np.int16]
 
 BLOCK_BYTES = 512
 INTEL, DEC, MIPS = 84, 85, 86
@@ -30,50 +30,35 @@ MAX_DIMENSION = 255  # of a parameter, and bytes of a text
 
 @dataclass(frozen=True)
 class Recording:
-    """The content of a file.
+    """The content of a file."""
 
-    Attributes
-    ----------
-    parameters : dict
-        "GROUP:NAME" to a text, a list of texts, or numbers (N,) in file order.
-    points : array, shape (T, P, 3)
-        In the file's unit, NaN in gaps.
-    analogs : array, shape (N, A)
-        N is the number of frames times the samples per frame.
-    first_frame : int
-        Frame numbers start at 1.
-    rate : float
-        Frames per second.
-    """
-
-    parameters: dict[str, Value]
-    points: F64
-    analogs: F64
-    first_frame: int
-    rate: float
+    parameters: dict[str, Value]  # "GROUP:NAME" to texts or numbers (N,) in file order
+    points: F64  # (T, P, 3), in the file's unit, NaN in gaps
+    analogs: F64  # (N, A); N is the number of frames times the samples per frame
+    first_frame: int  # from 1
+    rate: float  # frames per second
 
     def texts(self, name: str) -> list[str]:
         """Return a list of texts, including continuations (LABELS2, …)."""
-        found: list[str] = []
+        texts: list[str] = []
         for value in self._continuations(name):
             if isinstance(value, np.ndarray):
                 break
-            found += [value] if isinstance(value, str) else value
-        return found
+            texts += [value] if isinstance(value, str) else value
+        return texts
 
     def numbers(self, name: str) -> F64:
         """Return numbers, including continuations."""
-        found = [np.zeros(0)]
+        parts = [np.zeros(0)]
         for value in self._continuations(name):
             if not isinstance(value, np.ndarray):
                 break
-            found.append(value)
-        return np.concatenate(found)
+            parts.append(value.astype(np.float64))
+        return np.concatenate(parts)
 
     def text(self, name: str) -> str:
         """Return a text, or "" if it is missing."""
-        found = self.texts(name)
-        return found[0].strip() if found else ""
+        return "".join(self.texts(name)[:1]).strip()
 
     def _continuations(self, name: str) -> Iterator[Value]:
         """Yield a parameter and those that continue it (LABELS, LABELS2, …)."""
@@ -156,7 +141,7 @@ def pack(recording: Recording) -> bytes:
         )
     first = recording.first_frame
     last = first + count - 1
-    given: dict[str, Any] = dict(recording.parameters)
+    given = dict(recording.parameters)
     given |= {
         "POINT:USED": _to_int16(points),
         "POINT:FRAMES": _to_int16(min(count, MAX_HEADER_COUNT)),
@@ -169,26 +154,11 @@ def pack(recording: Recording) -> bytes:
     }
     blocks = 1 + len(_pack_parameters({**given, "POINT:DATA_START": _to_int16(0)})) // BLOCK_BYTES
     given["POINT:DATA_START"] = _to_int16(blocks + 1)
-    head = struct.pack(
-        "<BB5H", 2, 0x50, points, channels * samples, *_header_frame_range(first, last), 0
-    )
+    numbered = (min(n, MAX_HEADER_COUNT) for n in (first, last))
+    head = struct.pack("<BB5H", 2, 0x50, points, channels * samples, *numbered, 0)
     head += struct.pack("<fHHf", -1.0, blocks + 1, samples, recording.rate)
-    return b"".join(
-        [
-            head.ljust(BLOCK_BYTES, b"\0"),
-            _pack_parameters(given),
-            _pack_frames(recording, samples * channels),
-        ]
-    )
-
-
-def _header_frame_range(first: int, last: int) -> tuple[int, int]:
-    """Return the first and last frame number, clipped to what the header can hold."""
-    return (
-        (first, last)
-        if last < MAX_HEADER_COUNT
-        else (min(first, MAX_HEADER_COUNT), MAX_HEADER_COUNT)
-    )
+    parts = (_pack_parameters(given), _pack_frames(recording, samples * channels))
+    return head.ljust(BLOCK_BYTES, b"\0") + b"".join(parts)
 
 
 def _to_int16(number: int) -> npt.NDArray[np.int16]:
@@ -212,7 +182,7 @@ def _pack_frames(recording: Recording, per_frame: int) -> bytes:
     return body.ljust(-(-len(body) // BLOCK_BYTES) * BLOCK_BYTES, b"\0")
 
 
-def _pack_parameters(given: Mapping[str, Value | npt.NDArray[Any]]) -> bytes:
+def _pack_parameters(given: Mapping[str, Value]) -> bytes:
     """Return the parameter blocks; lists of more than 255 entries continue in NAME2, NAME3, …."""
     groups = {name: k + 1 for k, name in enumerate(dict.fromkeys(n.split(":")[0] for n in given))}
     parts = [_pack_entry(name, -number, b"\0") for name, number in groups.items()]
@@ -230,15 +200,11 @@ def _pack_parameters(given: Mapping[str, Value | npt.NDArray[Any]]) -> bytes:
 
 
 def _pack_entry(name: str, group: int, body: bytes) -> bytes:
-    return (
-        struct.pack("bb", len(name), group)
-        + name.encode()
-        + struct.pack("<H", 2 + len(body))
-        + body
-    )
+    head = struct.pack("bb", len(name), group) + name.encode()
+    return head + struct.pack("<H", 2 + len(body)) + body
 
 
-def _pack_values(value: Value | npt.NDArray[Any]) -> list[bytes]:
+def _pack_values(value: Value) -> list[bytes]:
     """Return a value as one or more parameters, each with its type and dimensions."""
     if isinstance(value, str):
         text = value.encode("latin-1", "replace")[:MAX_DIMENSION]
@@ -320,7 +286,7 @@ def _read_trial_field(parameters: dict[str, Value], end: str) -> int | None:
 
 def _parse_parameters(data: bytes, start: int, numbers: _NumberDecoder) -> dict[str, Value]:
     groups: dict[int, str] = {}
-    found: list[tuple[int, str, Value]] = []
+    entries: list[tuple[int, str, Value]] = []
     at = start + 4
     while at + 2 <= len(data):
         length, group = struct.unpack_from("bb", data, at)
@@ -335,11 +301,11 @@ def _parse_parameters(data: bytes, start: int, numbers: _NumberDecoder) -> dict[
         if group < 0:
             groups[-group] = name
         else:
-            found.append((group, name, _parse_value(data, at + 2, name, numbers)))
+            entries.append((group, name, _parse_value(data, at + 2, name, numbers)))
         if step == 0:
             break
         at += step
-    return {f"{groups.get(group, group)}:{name}": value for group, name, value in found}
+    return {f"{groups.get(group, group)}:{name}": value for group, name, value in entries}
 
 
 def _parse_value(data: bytes, at: int, name: str, numbers: _NumberDecoder) -> Value:
@@ -352,10 +318,7 @@ def _parse_value(data: bytes, at: int, name: str, numbers: _NumberDecoder) -> Va
         raise CorruptionError(
             f"parameter {name!r} has unknown type {kind} or too many dimensions ({rank})"
         )
-    count = 1
-    for size in shape:
-        count *= size
-    begin, size = at + 2 + rank, count * ELEMENT_BYTES[kind]
+    begin, size = at + 2 + rank, math.prod(shape) * ELEMENT_BYTES[kind]
     body = data[begin : begin + size]
     if len(body) < size:
         raise TruncatedError(f"parameter {name!r} is truncated")

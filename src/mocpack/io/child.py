@@ -49,28 +49,14 @@ R = TypeVar("R", bound=Response)
 
 @dataclass(frozen=True)
 class Reader(Generic[R]):
-    """A reader script and the package that it needs; it responds R.
+    """A reader script and the package that it needs; it responds R."""
 
-    Attributes
-    ----------
-    script : str
-        Its path.
-    package, extra : str
-        The package that it imports and the pip extra that installs it; empty if it needs none.
-    kind : str
-        Kind of file, for errors.
-    memory : int
-        Memory limit for the smallest file, in bytes.
-    seconds : int
-        CPU time limit for the smallest file.
-    """
-
-    script: str
-    package: str
-    extra: str
-    kind: str
-    memory: int = 1 << 30
-    seconds: int = 30
+    script: str  # its path
+    package: str  # the package that it imports, or empty
+    extra: str  # the pip extra that installs the package
+    kind: str  # kind of file, for errors
+    memory: int = 1 << 30  # limit for the smallest file, in bytes
+    seconds: int = 30  # limit of CPU time for the smallest file
 
     @property
     def name(self) -> str:

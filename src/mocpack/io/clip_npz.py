@@ -11,11 +11,13 @@ whose i-th entry has its values in ``track<i>``.
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from mocpack.common.arrays import F64
+from mocpack.common.json_object import Json, JsonObject, get_member, is_object
 from mocpack.errors import CorruptionError
 from mocpack.io import npz
 from mocpack.model.clip import Clip, ClipHeader
@@ -24,6 +26,7 @@ from mocpack.model.skeleton import MAX_JOINTS, Skeleton
 from mocpack.model.take_data import TakeData, Track
 
 XYZW, WXYZ = "xyzw", "wxyz"
+T = TypeVar("T", JsonObject, list[Json])
 
 
 def probe(data: bytes) -> bool:
@@ -41,26 +44,28 @@ def read(data: bytes, *, unit: float | None = None, fps: float | None = None) ->
     rotations = _read_rotations(arrays)
     joints = rotations.shape[1]
     skeleton = _read_skeleton(arrays, joints, meters)
-    translations = arrays.read("translations").astype(np.float64) * meters
+    translations = arrays.numbers("translations") * meters
     if translations.ndim == 2:
         translations = translations[:, np.newaxis]
-    metadata = _read_metadata(arrays)
+    metadata: JsonObject = {"source": "npz"}
+    if "metadata" in arrays:
+        metadata = _read_json(arrays, "metadata", dict)
     header = ClipHeader(
         skeleton,
         len(rotations),
         arrays.frame_time(fps, metadata),
-        tuple(map(int, arrays.optional("translated_joints", [0], kinds="iu").ravel())),
+        arrays.integers("translated_joints", [0]),
         arrays.number("unit", 1.0),
         metadata,
-        tuple(map(int, arrays.optional("scaled_joints", [], kinds="iuf").ravel())),
+        arrays.integers("scaled_joints", [], kinds="iuf"),
         arrays.number("start_time", 0.0),
         bool(arrays.number("loop", 0.0)),
-        "".join(_read_words(arrays, "up", ["y"])),
-        "".join(_read_words(arrays, "handedness", ["right"])),
+        "".join(arrays.texts("up", ["y"])),
+        "".join(arrays.texts("handedness", ["right"])),
         bool(arrays.number("interpolated", 0.0)),
     )
-    own = arrays.read("channels").astype(np.float64) if "channels" in arrays else None
-    return Clip(header, rotations, translations, own, _read_take_data(arrays))
+    channels = _read_optional(arrays, "channels")
+    return Clip(header, rotations, translations, channels, _read_take_data(arrays))
 
 
 def write(clip: Clip) -> bytes:
@@ -130,35 +135,45 @@ def _pack_take_data(clip: Clip) -> dict[str, npt.ArrayLike]:
 
 
 def _read_take_data(arrays: npz.Arrays) -> TakeData:
-    def numbers(name: str) -> npt.NDArray[np.float64] | None:
-        return arrays.read(name).astype(np.float64) if name in arrays else None
-
-    seen = arrays.optional("valid", np.zeros(0), kinds="iufb").astype(np.bool_)
+    valid = arrays.numbers("valid", [], kinds="iufb").astype(np.bool_)
     tracks = {}
     for i, head in enumerate(_read_json(arrays, "tracks", list)):
+        fields = head if is_object(head) else {}
         try:
-            name, given = str(head["name"]), {k: head[k] for k in ("kind", "bound", "unit")}
-            label = given["kind"] == "label"
-            values = _read_json(arrays, f"track{i}", list) if label else numbers(f"track{i}")
-            tracks[name] = Track(
-                **given,
-                values=values,
-                frame_time=head["frame_time"],
-                start=float(head["start"]),
-                times=numbers(f"track{i}_times"),
-            )
-        except (KeyError, TypeError, ValueError) as error:
+            name = get_member(fields, "name", str, f"track{i}")
+            tracks[name] = _read_track(arrays, f"track{i}", fields)
+        except (OverflowError, ValueError) as error:
             raise CorruptionError(f"tracks: {error}") from error
     return TakeData(
-        numbers("scales"), numbers("times"), seen if "valid" in arrays else None, tracks
+        _read_optional(arrays, "scales"),
+        _read_optional(arrays, "times"),
+        valid if "valid" in arrays else None,
+        tracks,
     )
 
 
-def _read_rotations(arrays: npz.Arrays) -> npt.NDArray[np.float64]:
-    rotations = arrays.read("rotations").astype(np.float64)
+def _read_track(arrays: npz.Arrays, name: str, fields: JsonObject) -> Track:
+    kind, is_even = get_member(fields, "kind", str, name), fields.get("frame_time") is not None
+    return Track(
+        kind,
+        _read_json(arrays, name, list) if kind == "label" else arrays.numbers(name),
+        get_member(fields, "frame_time", float, name) if is_even else None,
+        get_member(fields, "start", float, name),
+        _read_optional(arrays, f"{name}_times"),
+        get_member(fields, "bound", float, name),
+        get_member(fields, "unit", str, name),
+    )
+
+
+def _read_optional(arrays: npz.Arrays, name: str) -> F64 | None:
+    return arrays.numbers(name) if name in arrays else None
+
+
+def _read_rotations(arrays: npz.Arrays) -> F64:
+    rotations = arrays.numbers("rotations")
     if rotations.ndim != 3 or rotations.shape[2] != 4:
         raise CorruptionError(f"expected rotations of shape (T, J, 4), got {rotations.shape}")
-    order = "".join(_read_words(arrays, "quaternion_order", [XYZW])).lower()
+    order = "".join(arrays.texts("quaternion_order", [XYZW])).lower()
     if order not in (XYZW, WXYZ):
         raise CorruptionError(f"quaternion_order must be {XYZW} or {WXYZ}, got {order[:40]!r}")
     return np.roll(rotations, -1, axis=2) if order == WXYZ else rotations
@@ -167,17 +182,16 @@ def _read_rotations(arrays: npz.Arrays) -> npt.NDArray[np.float64]:
 def _read_skeleton(arrays: npz.Arrays, joints: int, meters: float) -> Skeleton:
     if joints > MAX_JOINTS:
         raise CorruptionError(f"a skeleton must have 1 to {MAX_JOINTS} joints, got {joints}")
-    layouts = _read_words(arrays, "channel_names", [])
     return Skeleton(
-        tuple(_read_words(arrays, "names", [f"joint{j}" for j in range(joints)])),
-        tuple(map(int, arrays.read("parents", kinds="iu").ravel())),
-        arrays.read("offsets").astype(np.float64) * meters,
-        arrays.optional("end_sites", np.zeros((0, 3))).astype(np.float64) * meters,
-        tuple(map(int, arrays.optional("end_site_joints", [], kinds="iuf").ravel())),
-        tuple(tuple(layout.split()) for layout in layouts),
-        arrays.optional("axes", np.zeros((0, 4))).astype(np.float64),
-        arrays.optional("rest", np.zeros((0, 4))).astype(np.float64),
-        arrays.optional("joint_scales", np.zeros((0, 3))).astype(np.float64),
+        tuple(arrays.texts("names", [f"joint{j}" for j in range(joints)])),
+        arrays.integers("parents"),
+        arrays.numbers("offsets") * meters,
+        arrays.numbers("end_sites", np.zeros((0, 3))) * meters,
+        arrays.integers("end_site_joints", [], kinds="iuf"),
+        tuple(tuple(layout.split()) for layout in arrays.texts("channel_names")),
+        arrays.numbers("axes", np.zeros((0, 4))),
+        arrays.numbers("rest", np.zeros((0, 4))),
+        arrays.numbers("joint_scales", np.zeros((0, 3))),
         _read_hinges(arrays),
     )
 
@@ -186,36 +200,22 @@ def _read_hinges(arrays: npz.Arrays) -> Hinges | None:
     if "hinge_joints" not in arrays:
         return None
     return Hinges(
-        tuple(map(int, arrays.read("hinge_joints", kinds="iu").ravel())),
-        arrays.read("hinge_axes").astype(np.float64),
-        arrays.optional("hinge_limits", np.zeros((0, 2))).astype(np.float64),
-        arrays.optional("hinge_slides", np.zeros(0), kinds="iufb").astype(np.bool_),
-        tuple(_read_words(arrays, "hinge_names", [])),
+        arrays.integers("hinge_joints"),
+        arrays.numbers("hinge_axes"),
+        arrays.numbers("hinge_limits", np.zeros((0, 2))),
+        arrays.numbers("hinge_slides", [], kinds="iufb").astype(np.bool_),
+        tuple(arrays.texts("hinge_names")),
     )
 
 
-def _read_words(arrays: npz.Arrays, name: str, default: list[str]) -> list[str]:
-    words = arrays.optional(name, np.array(default, np.str_), kinds=npz.TEXT_KINDS).ravel()
-    if words.dtype.kind == "S":
-        return [word.decode("utf-8", "replace") for word in words.tolist()]
-    return [str(word) for word in words.tolist()]
-
-
-def _read_metadata(arrays: npz.Arrays) -> dict[str, Any]:
-    if "metadata" not in arrays:
-        return {"source": "npz"}
-    found: dict[str, Any] = _read_json(arrays, "metadata", dict)
-    return found
-
-
-def _read_json(arrays: npz.Arrays, name: str, kind: type) -> Any:
+def _read_json(arrays: npz.Arrays, name: str, kind: type[T]) -> T:
     """Return the JSON value of this name, or an empty one if it is missing."""
     if name not in arrays:
         return kind()
     try:
-        found = json.loads("".join(_read_words(arrays, name, [])))
+        value: object = json.loads("".join(arrays.texts(name)))
     except (json.JSONDecodeError, RecursionError) as error:
         raise CorruptionError(f"{name}: {error}") from error
-    if not isinstance(found, kind):
+    if not isinstance(value, kind):
         raise CorruptionError(f"{name}: not {'an object' if kind is dict else 'a list'}")
-    return found
+    return value

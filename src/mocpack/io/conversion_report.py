@@ -16,13 +16,8 @@ from mocpack.io.choice import list_names
 from mocpack.model.clip import AnyClip, Clip, VertexClip
 
 # Written by readers themselves; a difference is not a loss.
-OWN_METADATA = frozenset(
-    {
-        *("source", "generator", "unit_guessed", "frame_rate_assumed", "up_guessed", "up_doubtful"),
-        *("animation", "bones"),
-        "scale_noise_dropped",
-    }
-)
+OWN_METADATA = {"source", "generator", "unit_guessed", "frame_rate_assumed", "up_guessed"}
+OWN_METADATA |= {"up_doubtful", "animation", "bones", "scale_noise_dropped"}
 MAX_NAMES_SHOWN = 4
 MAX_CHARACTER_ERROR = 0.01  # of the body height; a larger error of a character is a warning
 
@@ -36,23 +31,13 @@ class Displacement(NamedTuple):
 
 
 class CharacterFit(NamedTuple):
-    """How well a character follows a clip that was added to it.
+    """How well a character follows a clip that was added to it."""
 
-    Attributes
-    ----------
-    meters, joint, frame
-        The largest distance of a joint of the character from that of the clip, and where it is.
-    body_height : float
-        The height of the clip's body in meters.
-    missing : tuple of str
-        Joints of the clip that the character does not have.
-    """
-
-    meters: float
+    meters: float  # the largest distance of a joint of the character from that of the clip
     joint: str
     frame: int
-    body_height: float
-    missing: tuple[str, ...]
+    body_height: float  # of the clip, in meters
+    missing: tuple[str, ...]  # joints of the clip that the character does not have
 
     @property
     def is_close(self) -> bool:
@@ -77,8 +62,8 @@ class CharacterFit(NamedTuple):
 def list_losses(clip: AnyClip, back: AnyClip) -> list[str]:
     """Return what `back` lacks of `clip`, a few words each."""
     if isinstance(clip, VertexClip) or isinstance(back, VertexClip):
-        return list(_lost_vertex_data(clip, back))
-    parts = (_lost_joints, _lost_timing, _lost_take_data, _lost_source_info)
+        return list(_find_lost_vertex_data(clip, back))
+    parts = (_find_lost_joints, _find_lost_timing, _find_lost_take_data, _find_lost_source_info)
     return [words for part in parts for words in part(clip, back)]
 
 
@@ -94,8 +79,8 @@ def max_displacement(clip: AnyClip, back: AnyClip) -> float | None:
         if clip.vertices.shape != back.vertices.shape:
             return None
         return float(np.linalg.norm(clip.vertices - back.vertices, axis=-1).max())
-    found = find_displacement(clip, back, _match_joints(clip, back))
-    return None if found is None else found.meters
+    largest = find_displacement(clip, back, _match_joints(clip, back))
+    return None if largest is None else largest.meters
 
 
 def find_displacement(
@@ -162,13 +147,13 @@ def _match_joints(clip: Clip, back: Clip) -> list[tuple[int, int]]:
     """Return pairs of matching joints: by name, or by order if the counts are equal."""
     ours, theirs = clip.skeleton.unique_names, back.skeleton.unique_names
     place = {name: j for j, name in enumerate(theirs)}
-    found = [(j, place[name]) for j, name in enumerate(ours) if name in place]
-    if len(found) < len(ours) == len(theirs):
+    pairs = [(j, place[name]) for j, name in enumerate(ours) if name in place]
+    if len(pairs) < len(ours) == len(theirs):
         return [(j, j) for j in range(len(ours))]
-    return found
+    return pairs
 
 
-def _lost_joints(clip: Clip, back: Clip) -> Iterator[str]:
+def _find_lost_joints(clip: Clip, back: Clip) -> Iterator[str]:
     ours, theirs = clip.skeleton, back.skeleton
     if len(theirs.roots) < len(ours.roots):
         yield f"separate roots ({len(ours.roots)})"
@@ -191,7 +176,7 @@ def _lost_joints(clip: Clip, back: Clip) -> Iterator[str]:
         yield "scales (baked into lengths)"
 
 
-def _lost_timing(clip: Clip, back: Clip) -> Iterator[str]:
+def _find_lost_timing(clip: Clip, back: Clip) -> Iterator[str]:
     if back.frame_count != clip.frame_count:
         yield f"frame count ({clip.frame_count}, now {back.frame_count})"
     if clip.take_data.times is not None and back.take_data.times is None:
@@ -202,7 +187,7 @@ def _lost_timing(clip: Clip, back: Clip) -> Iterator[str]:
         yield "loop flag"
 
 
-def _lost_take_data(clip: Clip, back: Clip) -> Iterator[str]:
+def _find_lost_take_data(clip: Clip, back: Clip) -> Iterator[str]:
     missing = [name for name in clip.tracks if name not in back.tracks]
     if missing:
         yield _format_count(len(missing), "track", missing)
@@ -210,7 +195,7 @@ def _lost_take_data(clip: Clip, back: Clip) -> Iterator[str]:
         yield f"gaps ({int((~clip.take_data.valid).sum())} positions)"
 
 
-def _lost_source_info(clip: Clip, back: Clip) -> Iterator[str]:
+def _find_lost_source_info(clip: Clip, back: Clip) -> Iterator[str]:
     if (clip.header.up, clip.header.handedness) != (back.header.up, back.header.handedness):
         yield f"source axes ({clip.header.up} up, {clip.header.handedness}-handed)"
     if clip.channels is not None and back.channels is None:
@@ -220,7 +205,7 @@ def _lost_source_info(clip: Clip, back: Clip) -> Iterator[str]:
         yield _format_count(len(missing), "metadata field", missing)
 
 
-def _lost_vertex_data(clip: AnyClip, back: AnyClip) -> Iterator[str]:
+def _find_lost_vertex_data(clip: AnyClip, back: AnyClip) -> Iterator[str]:
     if not isinstance(clip, VertexClip) or not isinstance(back, VertexClip):
         yield "kind of motion"
         return

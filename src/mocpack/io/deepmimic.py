@@ -1,18 +1,17 @@
 """DeepMimic motions of its humanoid: JSON with a duration and 43 pose numbers per frame.
 
-The file has no skeleton; it comes from DeepMimic's `humanoid3d.txt` (Peng et al. 2018, MIT
-license).
+The file has no skeleton: it is that of DeepMimic's `humanoid3d.txt` (Peng et al. 2018, MIT).
 Lengths are meters, y is up, quaternions are (w, x, y, z), knees and elbows are hinges about z.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import numpy as np
 
 from mocpack.common.arrays import F64
+from mocpack.common.json_object import Json, is_list, is_object
 from mocpack.errors import CorruptionError, FormatError
 from mocpack.model import rotations
 from mocpack.model.clip import Clip
@@ -55,13 +54,15 @@ def read(data: bytes, *, unit: float | None = None) -> Clip:
         local_rotations[:, j] = (
             _hinge_to_quaternion(part) if width == 1 else rotations.normalize(np.roll(part, -1, 1))
         )
+    frame_time, times = _choose_timing(durations[:-1])
     return Clip.build(
         skeleton(meters),
         local_rotations,
         rows[:, 1:4] * meters,
         unit=meters,
         loop=loop,
-        **_choose_timing(durations[:-1]),
+        frame_time=frame_time,
+        times=times,
     )
 
 
@@ -74,14 +75,8 @@ def skeleton(unit: float = 1.0) -> Skeleton:
         positions,
         unit * np.array([WRIST, WRIST]),
         ELBOWS,
-        tuple(_choose_channels(j, row[3]) for j, row in enumerate(BODY)),
+        (DEFAULT_ROOT, *(DEFAULT_JOINT if row[3] == 4 else ("Zrotation",) for row in BODY[1:])),
     )
-
-
-def _choose_channels(joint: int, width: int) -> tuple[str, ...]:
-    if joint == 0:
-        return DEFAULT_ROOT
-    return DEFAULT_JOINT if width == 4 else ("Zrotation",)
 
 
 def _hinge_to_quaternion(angles: F64) -> F64:
@@ -89,40 +84,42 @@ def _hinge_to_quaternion(angles: F64) -> F64:
     return np.stack([0 * half, 0 * half, np.sin(half), np.cos(half)], axis=1)
 
 
-def _choose_timing(durations: F64) -> dict[str, Any]:
-    """Return the frame time, or the frame times if durations differ."""
+def _choose_timing(durations: F64) -> tuple[float | None, F64 | None]:
+    """Return the frame time, or the times of all frames if durations differ."""
     if not len(durations):
-        return {"frame_rate": 30.0}
+        return 1 / 30, None
     if np.ptp(durations) <= EVEN_TOLERANCE * durations.mean():
-        return {"frame_time": float(np.median(durations))}
-    return {"times": np.concatenate([[0.0], np.cumsum(durations)])}
+        return float(np.median(durations)), None
+    return None, np.append(0.0, np.cumsum(durations))
 
 
 def _parse(data: bytes) -> tuple[bool, F64]:
     """Return whether the motion loops, and its frames (T, 44)."""
     try:
-        root = json.loads(data.decode("utf-8-sig"))
+        root: Json = json.loads(data.decode("utf-8-sig"))
     except RecursionError:
         raise CorruptionError("JSON is nested too deeply") from None
     except ValueError as error:
         raise CorruptionError(f"invalid JSON: {str(error)[:200]}") from error
-    frames = root.get("Frames") if isinstance(root, dict) else None
-    if not isinstance(frames, list) or not all(isinstance(row, list) for row in frames):
+    fields = root if is_object(root) else {}
+    frames = fields.get("Frames")
+    rows = [row for row in frames if is_list(row)] if is_list(frames) else []
+    if not is_list(frames) or len(rows) < len(frames):
         raise CorruptionError("Frames must be a list of lists")
-    if not frames:
+    if not rows:
         raise FormatError("expected an animation, but this DeepMimic file has no frames")
-    widths = {len(row) for row in frames}
+    widths = {len(row) for row in rows}
     if widths != {NUMBERS_PER_FRAME}:
         raise CorruptionError(
             f"DeepMimic's humanoid has {NUMBERS_PER_FRAME} numbers per frame, got "
             f"{', '.join(map(str, sorted(widths)[:5]))}; other bodies are not supported"
         )
-    if not all(type(value) in (int, float) for row in frames for value in row):
+    if not all(type(value) in (int, float) for row in rows for value in row):
         raise CorruptionError("Frames must contain only numbers")
     try:
-        rows = np.array(frames, np.float64)
+        numbers = np.array(rows, np.float64)
     except OverflowError:
         raise CorruptionError("Frames contains a number beyond 1e308") from None
-    if not np.isfinite(rows).all():
+    if not np.isfinite(numbers).all():
         raise CorruptionError("Frames must contain only finite numbers")
-    return root.get("Loop") == "wrap", rows
+    return fields.get("Loop") == "wrap", numbers

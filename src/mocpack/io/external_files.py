@@ -34,27 +34,14 @@ def external_file_reader(
 def read_external_file(
     path: str | Path, name: str, *, allow_outside: bool = False, limit: int = MAX_FILE_BYTES
 ) -> bytes:
-    """Return the bytes of a file that the file `path` refers to.
+    """Return the bytes of a file that the file `path` refers to, at most `limit`.
 
-    Parameters
-    ----------
-    path : path
-        The referring file.
-    name : str
-        The reference: a path relative to the folder of `path`, or an absolute one.
-    allow_outside : bool
-        Whether the file may be outside the folder of `path`.
-    limit : int
-        Largest allowed size in bytes.
-
-    Raises
-    ------
-    FormatError
-        If the file is outside, not regular, too large or unreadable.
+    `name` is relative to the folder of `path`, or absolute. `allow_outside` permits files outside
+    that folder. A file that is not regular or cannot be read is a `FormatError`.
     """
-    found = find_external_file(path, name, allow_outside=allow_outside)
+    target = find_external_file(path, name, allow_outside=allow_outside)
     try:
-        with open_regular_file(found) as file:
+        with open_regular_file(target) as file:
             size = os.fstat(file.fileno()).st_size
             data = file.read(size) if size <= limit else b""
     except OSError as error:
@@ -71,13 +58,13 @@ def find_external_file(path: str | Path, name: str, *, allow_outside: bool = Fal
         raise FormatError(f"refers to {name[:200]!r}; only files can be opened, not URLs")
     folder = os.path.realpath(Path(path).parent)
     try:
-        found = os.path.realpath(Path(folder, name))
-        os.fsencode(found)
+        target = os.path.realpath(Path(folder, name))
+        os.fsencode(target)
     except ValueError as error:
         raise FormatError(f"refers to {name[:200]!r}, which is not a valid file name") from error
-    if not allow_outside and not Path(found).is_relative_to(folder):
-        raise _outside_error(name, found)
-    return Path(found)
+    if not allow_outside and not Path(target).is_relative_to(folder):
+        raise _outside_error(name, target)
+    return Path(target)
 
 
 def check_inside_folder(name: str) -> None:
@@ -96,8 +83,8 @@ def open_regular_file(path: str | Path) -> BinaryIO:
     return os.fdopen(handle, "rb")
 
 
-def _outside_error(name: str, found: str) -> FormatError:
+def _outside_error(name: str, target: str) -> FormatError:
     return FormatError(
-        f"refers to {name[:200]!r} ({found[:200]}), outside its folder; if you trust the "
+        f"refers to {name[:200]!r} ({target[:200]}), outside its folder; if you trust the "
         "file, pass --allow-outside (allow_outside=True in Python)"
     )

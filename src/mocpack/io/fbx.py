@@ -52,20 +52,11 @@ UFBX = Reader[FbxResponse](fbx_child.__file__, "ufbx", "fbx", "FBX")
 
 @dataclass(frozen=True)
 class Poses:
-    """Poses of a take at some times.
+    """Poses of a take at some times."""
 
-    Attributes
-    ----------
-    times : array, shape (T,), seconds
-    channels : dict
-        "translation" (T, J, 3), "rotation" (T, J, 4), "scale" (T, J, 3) or, if constant, (1, J, 3).
-    weights : dict of array, shape (T,)
-        Blend shape weights by name.
-    """
-
-    times: F64
-    channels: dict[str, F64]
-    weights: dict[str, F64]
+    times: F64  # (T,), seconds
+    channels: dict[str, F64]  # translation, rotation, scale (T, J, n), or (1, J, n) if constant
+    weights: dict[str, F64]  # (T,) of each blend shape
 
     def at(self, rows: I64) -> Poses:
         """Return the poses of some rows."""
@@ -95,12 +86,8 @@ def read(
 ) -> Clip:
     """Read one take, chosen by name or by index from 0; by default the first that moves something.
 
-    Parameters
-    ----------
-    unit : float, optional
-        Length of one file unit in meters, instead of what the file states.
-    fps : float, optional
-        Sampling rate. By default the frame rate of the scene, or of the keys if they are denser.
+    `unit` is the length of one file unit in meters, instead of what the file states. `fps` is a
+    sampling rate; by default, it is that of the scene, or of the keys if they are denser.
     """
     check_fps(fps)
     run_request = partial(run_reader, UFBX, data)

@@ -47,23 +47,14 @@ VRM = "VRMC_vrm_animation"
 
 @dataclass(frozen=True)
 class Nodes:
-    """The tree of nodes with their rest poses.
-
-    Attributes
-    ----------
-    names : list of str
-    parents : list of int
-    order : list of int
-        All nodes, parents first.
-    translation, rotation, scale : array, shape (N, 3), (N, 4), (N, 3)
-    """
+    """The tree of nodes with their rest poses."""
 
     names: list[str]
     parents: list[int]
-    order: list[int]
-    translation: F64
-    rotation: F64
-    scale: F64
+    order: list[int]  # all nodes, parents first
+    translation: F64  # (N, 3)
+    rotation: F64  # (N, 4)
+    scale: F64  # (N, 3)
 
 
 def list_clips(data: bytes, read_external: Callable[[str], bytes] | None = None) -> list[str]:
@@ -81,15 +72,8 @@ def read(
 ) -> Clip:
     """Read one animation, chosen by name or by index from 0; by default the first.
 
-    Parameters
-    ----------
-    unit : float, optional
-        Length of one file unit in meters, 1 by default.
-    fps : float, optional
-        Sampling rate. By default, frames are chosen so that no key is lost
-        (`gltf_keys.frame_times`).
-    read_external : callable, optional
-        Returns the bytes of an external file by its name.
+    `unit` is the length of one file unit in meters, 1 by default. `fps` is a sampling rate; by
+    default, frames are chosen so that no key is lost (`gltf_keys.frame_times`).
     """
     document = gltf_file.parse(data, read_external)
     known = list_animations(document)

@@ -21,15 +21,7 @@ INLINE = "data:application/octet-stream;base64,"
 
 
 class Buffer:
-    """Appends arrays to a buffer and describes them for the glTF document.
-
-    Attributes
-    ----------
-    data : bytearray
-        All bytes of the buffer, starting with those given.
-    views, accessors : list of dict
-        Of the new arrays.
-    """
+    """Appends arrays to a buffer and describes them for the glTF document."""
 
     def __init__(self, data: bytes = b"", *, view_count: int = 0, accessor_count: int = 0) -> None:
         self.data = bytearray(data)

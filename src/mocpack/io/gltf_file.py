@@ -44,21 +44,11 @@ MAX_UNPACKED_BYTES = 1 << 28  # of all packed views of a file
 
 @dataclass(frozen=True)
 class Document:
-    """An open file.
-
-    Attributes
-    ----------
-    root : dict
-        The JSON document.
-    body : bytes, optional
-        The buffer inside a binary file.
-    read_external : callable, optional
-        Returns the bytes of an external file; None if the input has no folder.
-    """
+    """An open file."""
 
     root: JsonObject
-    body: bytes | None
-    read_external: Callable[[str], bytes] | None
+    body: bytes | None  # the buffer inside a binary file
+    read_external: Callable[[str], bytes] | None  # None if the input has no folder
     _lists: dict[str, list[JsonObject]] = field(default_factory=dict)
     _views: dict[int, bytes] = field(default_factory=dict)
     _buffers: dict[int, bytes] = field(default_factory=dict)

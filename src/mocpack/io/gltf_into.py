@@ -24,12 +24,7 @@ from mocpack.io.gltf_file import Document, get_integer, get_object, get_objects,
 from mocpack.model.clip import Clip
 from mocpack.model.take_data import Track
 
-IMAGE_TYPES = {
-    ".png": "image/png",
-    ".jpg": "image/jpeg",
-    ".jpeg": "image/jpeg",
-    ".webp": "image/webp",
-}
+IMAGE_TYPES = {".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp"}  # others are PNG
 CHECKED_LISTS = ("accessors", "animations", "bufferViews", "images", "meshes", "nodes", "skins")
 # Extensions that refer to views or accessors in places that this module does not know.
 UNSUPPORTED_EXTENSIONS = (
@@ -43,18 +38,10 @@ UNSUPPORTED_EXTENSIONS = (
 
 @dataclass(frozen=True)
 class Match:
-    """The nodes of a character that the joints of a clip move.
+    """The nodes of a character that the joints of a clip move."""
 
-    Attributes
-    ----------
-    nodes : dict of int to int
-        The node of each joint that has one.
-    missing : tuple of str
-        Joints without a node.
-    """
-
-    nodes: dict[int, int]
-    missing: tuple[str, ...]
+    nodes: dict[int, int]  # the node of each joint that has one
+    missing: tuple[str, ...]  # joints without a node
 
 
 def write(
@@ -97,9 +84,9 @@ def match_joints(clip: Clip, document: Document) -> Match:
         joint_nodes = gltf.find_joint_nodes(document)
     except FormatError:
         joint_nodes = []
-    if [nodes.names[n] for n in joint_nodes] == list(names) and _is_same_tree(
-        clip, nodes, joint_nodes
-    ):
+    column = {node: j for j, node in enumerate(joint_nodes)}
+    tree = [(nodes.names[n], column.get(nodes.parents[n], -1)) for n in joint_nodes]
+    if tree == list(zip(names, clip.skeleton.parents, strict=True)):
         return Match(dict(enumerate(joint_nodes)), ())
     positions: dict[str, list[int]] = {}
     for n, name in enumerate(nodes.names):
@@ -116,11 +103,6 @@ def match_joints(clip: Clip, document: Document) -> Match:
             f"character ({theirs})"
         )
     return Match(matched, tuple(name for j, name in enumerate(names) if j not in matched))
-
-
-def _is_same_tree(clip: Clip, nodes: gltf.Nodes, joint_nodes: list[int]) -> bool:
-    column = {node: j for j, node in enumerate(joint_nodes)}
-    return [column.get(nodes.parents[n], -1) for n in joint_nodes] == list(clip.skeleton.parents)
 
 
 def _build_animation(clip: Clip, document: Document, match: Match, buffer: Buffer) -> Animation:
@@ -178,7 +160,8 @@ def _iterate_morphs(
 ) -> Iterator[tuple[int, F64, F64]]:
     """Yield (node, weights (T, W), seconds (T,)) of nodes whose morph weights are tracks."""
     for node, own in enumerate(document.items("nodes")):
-        count = _count_targets(document, own)
+        mesh = {} if own.get("mesh") is None else document.item("meshes", own["mesh"])
+        count = gltf.count_morph_targets(mesh)
         titles = gltf.weight_names(document, nodes, node, count)
         tracks = [clip.tracks[title] for title in titles if title in clip.tracks]
         if not tracks or len(tracks) < count or not len(tracks[0]):
@@ -191,12 +174,6 @@ def _iterate_morphs(
 def _key_seconds(clip: Clip, track: Track) -> F64:
     """Return the sample times of a track as key times."""
     return np.asarray(np.maximum(track.seconds(clip.frame_time) - min(0.0, clip.times[0]), 0.0))
-
-
-def _count_targets(document: Document, node: JsonObject) -> int:
-    if node.get("mesh") is None:
-        return 0
-    return gltf.count_morph_targets(document.item("meshes", node["mesh"]))
 
 
 def _inline_files(document: Document) -> tuple[JsonObject, bytes]:

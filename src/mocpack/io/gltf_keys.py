@@ -34,26 +34,13 @@ MAX_EXTRA_FRAMES = 100_000  # of an even grid, in addition to the number of keys
 
 @dataclass(frozen=True)
 class Keys:
-    """The keys of one channel.
+    """The keys of one channel."""
 
-    Attributes
-    ----------
-    times : array, shape (K,)
-        Increasing, in seconds.
-    values : array, shape (K, n)
-    kind : str
-        One of `INTERPOLATIONS`.
-    is_rotation : bool
-        Whether the values are rotations.
-    in_tangents, out_tangents : array, shape (K, n), optional
-        Tangents of cubic keys, per second.
-    """
-
-    times: F64
-    values: F64
-    kind: str
+    times: F64  # (K,), increasing, in seconds
+    values: F64  # (K, n)
+    kind: str  # one of `INTERPOLATIONS`
     is_rotation: bool
-    in_tangents: F64 | None = None
+    in_tangents: F64 | None = None  # (K, n) of cubic keys, per second
     out_tangents: F64 | None = None
 
     @classmethod
@@ -186,7 +173,7 @@ def _find_grid(keys: F64) -> F64 | None:
     if len(apart) == 1:
         return np.asarray(apart)
     start, length = keys[0], keys[-1] - keys[0]
-    for count in _grid_counts(apart, length):
+    for count in _list_grid_counts(apart, length):
         step = length / count
         numbers = (apart - start) / step
         if np.abs(numbers - np.rint(numbers)).max() * step > max(near, UNEVEN_TOLERANCE * step):
@@ -195,11 +182,11 @@ def _find_grid(keys: F64) -> F64 | None:
             continue  # two keys, such as those of a jump, would share a frame
         finer = max(1, int(np.ceil(MIN_GRID_FPS * step - 0.05)))
         finer = finer if count * finer <= len(keys) + MAX_EXTRA_FRAMES else 1
-        return _even_times(start, length, count * finer, near)
+        return _make_even_times(start, length, count * finer, near)
     return None
 
 
-def _even_times(start: float, length: float, count: int, near: float) -> F64:
+def _make_even_times(start: float, length: float, count: int, near: float) -> F64:
     """Return even times at a whole number of frames per second, if the keys mean that."""
     step = length / count
     whole = 1 / max(1, round(1 / step))
@@ -207,7 +194,7 @@ def _even_times(start: float, length: float, count: int, near: float) -> F64:
     return np.asarray(start + np.arange(count + 1) * step)
 
 
-def _grid_counts(apart: F64, length: float) -> list[int]:
+def _list_grid_counts(apart: F64, length: float) -> list[int]:
     """Return the numbers of steps to try for a grid, based on the gaps between keys."""
     gaps = np.diff(apart)
     counts = {len(gaps), round(length / float(np.median(gaps))), round(length / float(gaps.min()))}
@@ -229,11 +216,8 @@ def _subdivide(times: F64, split: int) -> F64:
 
 def _max_channel_turn(channels: Sequence[Keys], times: F64) -> float:
     """Return the largest rotation of a joint between consecutive frames, in radians."""
-    widest = 0.0
-    for keys in channels:
-        if keys.is_rotation and keys.kind != "STEP" and len(keys.times) > 1:
-            widest = max(widest, max_turn(keys.at(times)))
-    return widest
+    turning = (k for k in channels if k.is_rotation and k.kind != "STEP" and len(k.times) > 1)
+    return max((max_turn(keys.at(times)) for keys in turning), default=0.0)
 
 
 def _max_deviation(channels: Sequence[Keys], times: F64) -> float:

@@ -31,25 +31,14 @@ class Skin:
 
     A posed vertex is the sum over k of ``weights[k]`` (R (B v) + p). B is the matrix of
     ``binds[k]``; R and p are rotation and position of its joint in the world.
-
-    Attributes
-    ----------
-    vertices : array, shape (V, 3)
-        In the mesh's own space.
-    triangles : array, shape (F, 3)
-    binds, weights : array, shape (V, 4)
-    joints : array, shape (B,)
-        The clip's joint of each bind.
-    matrices : array, shape (B, 3, 4)
-        From the mesh's space to the joint's, in meters.
     """
 
-    vertices: F64
-    triangles: I64
-    binds: I64
-    weights: F64
-    joints: I64
-    matrices: F64
+    vertices: F64  # (V, 3), in the mesh's own space
+    triangles: I64  # (F, 3)
+    binds: I64  # (V, 4)
+    weights: F64  # (V, 4)
+    joints: I64  # (B,), the clip's joint of each bind
+    matrices: F64  # (B, 3, 4), from the mesh's space to the joint's, in meters
 
 
 def read_skin(
@@ -67,7 +56,7 @@ def read_skin(
         )
     column = {node: j for j, node in enumerate(nodes)}
     parts = [part for part in _iterate_parts(document, column) if len(part.triangles)]
-    return _merge_parts(parts, _stretch_matrices(clip), clip.unit) if parts else None
+    return _merge_parts(parts, _compute_stretch_matrices(clip), clip.unit) if parts else None
 
 
 def _merge_parts(parts: list[Skin], stretch: F64, unit: float) -> Skin:
@@ -91,7 +80,7 @@ def _merge_parts(parts: list[Skin], stretch: F64, unit: float) -> Skin:
     )
 
 
-def _stretch_matrices(clip: Clip) -> F64:
+def _compute_stretch_matrices(clip: Clip) -> F64:
     """Return the joint matrices (J, 3, 3) of the first frame without their rotation."""
     first = clip[0]
     turns = rotations.as_matrix(first.world()[1][0])

@@ -20,11 +20,11 @@ A row describes a frame and the way to the next one, so T + 1 positions give T r
 from __future__ import annotations
 
 import io
-from typing import Any
 
 import numpy as np
 
 from mocpack.common.arrays import F64
+from mocpack.common.json_object import JsonObject
 from mocpack.errors import CorruptionError, InvalidClipError, UnsupportedClipError
 from mocpack.io import npz
 from mocpack.io.amass import BODY
@@ -61,7 +61,7 @@ def read(data: bytes, *, unit: float | None = None, fps: float | None = None) ->
 
     `unit` is the length of one unit in meters.
     """
-    array = np.asarray(npz.read_npy(data), np.float64)
+    array = npz.read_npy(data)
     if not array.size or array.shape[1:] not in ((WIDTH,), (JOINTS, 3)):
         raise CorruptionError(
             f"a HumanML3D file must have shape (frames, {WIDTH}) for features or (frames, "
@@ -80,7 +80,7 @@ def read(data: bytes, *, unit: float | None = None, fps: float | None = None) ->
     rest = np.array([place for _, _, place in BODY])
     offsets, turns = fit_skeleton(positions, PARENTS, rest)
     channels = (DEFAULT_ROOT, *[DEFAULT_JOINT] * (JOINTS - 1))
-    metadata: dict[str, Any] = {"source": "HumanML3D"}
+    metadata: JsonObject = {"source": "HumanML3D"}
     try:
         clip = Clip.build(
             Skeleton(JOINT_NAMES, PARENTS, offsets, channels=channels),
@@ -172,7 +172,7 @@ def compute_features(positions: F64) -> F64:
         np.arcsin(np.clip(turns[:, 1:2], -1, 1)),
         rotations.rotate(heading[1:], steps[:, 0])[:, [0, 2]],
         local[:-1],  # the first joint is the root; only its height is nonzero
-        rotations.as_6d(_bone_rotations(positions, heading))[:-1],
+        rotations.as_6d(_compute_bone_rotations(positions, heading))[:-1],
         rotations.rotate(heading[:-1, np.newaxis], steps),
         np.sum(steps[:, FEET] ** 2, axis=-1) < MAX_CONTACT_STEP,
     )
@@ -201,7 +201,7 @@ def _smooth(values: F64) -> F64:
     return np.stack([np.convolve(column, weights, "valid") for column in wide.T], axis=-1)
 
 
-def _bone_rotations(positions: F64, heading: F64) -> F64:
+def _compute_bone_rotations(positions: F64, heading: F64) -> F64:
     """Return the rotation (T, 21, 4) of each bone, relative to the bone before it."""
     bones = positions[:, 1:] - positions[:, PARENTS[1:]]
     world = np.concatenate(

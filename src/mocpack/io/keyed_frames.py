@@ -1,8 +1,7 @@
 """Choose frames so that linear interpolation between them follows the curves of sparse keys.
 
-Clips interpolate linearly; curves with sparse keys do not. They get enough frames to stay close,
-one
-at every sharp bend, and two at a jump. Recordings have a key in every frame and keep their frames.
+Clips interpolate linearly; curves with sparse keys do not. They get enough frames to stay close:
+one at a sharp bend, two at a jump. Recordings have a key in every frame and keep their frames.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -27,43 +25,27 @@ MAX_TURN_RAD = math.radians(150)  # between consecutive frames
 
 @dataclass(frozen=True)
 class Choice:
-    """Chosen frames among the sampled times.
+    """Chosen frames among the sampled times."""
 
-    Attributes
-    ----------
-    rows : array, shape (T,)
-        Indices of the chosen times, in time order.
-    split : int
-        Parts into which even frames must be divided for accurate interpolation.
-    """
-
-    rows: I64
-    split: int
+    rows: I64  # (T,), indices of the chosen times, in time order
+    split: int  # parts into which even frames must be divided for accurate interpolation
 
 
 def choose_frames(times: F64, even: int, needed: F64, pose: dict[str, F64]) -> Choice:
     """Choose frames among sampled times: even ones at twice the frame rate, then others.
 
-    Parameters
-    ----------
-    times : array, shape (N,)
-        The even ones first; every second of these is a frame.
-    even : int
-        Number of even times.
-    needed : array, shape (M,)
-        Other times that must be frames, next to jumps.
-    pose : dict
-        "translation" (N, J, 3), "rotation" (N, J, 4) and "scale" (N, J, 3), or (1, J, 3) if
-        constant, of what has sparse keys.
+    `times` (N,) begin with the `even` ones, of which every second is a frame. The others that are
+    `needed` (M,), next to jumps, become frames too. `pose` has the translation, rotation and scale
+    (N, J, n) of what has sparse keys, or (1, J, n) if constant.
     """
     last = (even - 1) // 2 * 2  # last even time that is a frame
     others = np.arange(last + 1, len(times))
     taken = np.isin(times[others], needed)
     rows = _sort_by_time(times, [np.arange(0, last + 1, 2), others[taken]])
     bends = others[~taken]
-    sharp = bends[_deviations(times, rows, bends, pose) > MAX_DEVIATION]
+    sharp = bends[_measure_deviations(times, rows, bends, pose) > MAX_DEVIATION]
     rows = _sort_by_time(times, [rows, sharp])
-    apart = float(_deviations(times, rows, np.arange(1, last, 2), pose).max(initial=0.0))
+    apart = float(_measure_deviations(times, rows, np.arange(1, last, 2), pose).max(initial=0.0))
     # The error of linear interpolation falls with the square of the number of frames.
     wanted = math.ceil(math.log2(max(1.0, apart / MAX_DEVIATION)) / 2)
     slow = np.diff(times[rows]) > MAX_JUMP_GAP_S
@@ -86,10 +68,13 @@ def max_turn(turns: F64, counted: Mask | None = None) -> float:
 def weight_tracks(weights: Mapping[str, F64], times: F64, frame_time: float) -> dict[str, Track]:
     """Return series of weights at the times of a clip's frames as tracks."""
     even = times[0] + np.arange(len(times)) * frame_time
-    at_frames = np.allclose(times, even, atol=1e-7)  # then a track needs no times
-    own: dict[str, Any] = {"start": float(times[0])} if at_frames else {"times": times}
+    if np.allclose(times, even, atol=1e-7):  # then a track needs no times
+        start, own_times = float(times[0]), None
+    else:
+        start, own_times = 0.0, times
     return {
-        name: Track("scalar", values, bound=WEIGHT_BOUND, **own) for name, values in weights.items()
+        name: Track("scalar", values, start=start, times=own_times, bound=WEIGHT_BOUND)
+        for name, values in weights.items()
     }
 
 
@@ -98,7 +83,7 @@ def _sort_by_time(times: F64, parts: list[I64]) -> I64:
     return rows[np.argsort(times[rows], kind="stable")]
 
 
-def _deviations(times: F64, rows: I64, others: I64, pose: dict[str, F64]) -> F64:
+def _measure_deviations(times: F64, rows: I64, others: I64, pose: dict[str, F64]) -> F64:
     """Return how far poses at other times (M,) are from linear interpolation between `rows`."""
     if not len(others):
         return np.zeros(0)

@@ -34,10 +34,6 @@ def unpack(data: bytes, count: int, stride: int, mode: str, kind: str, what: str
     return undo(_core.decode_meshopt(data, count, stride)).tobytes()
 
 
-def _keep_rows(rows: U8) -> U8:
-    return rows
-
-
 def _undo_quaternion_filter(rows: U8) -> npt.NDArray[np.int16]:
     """Decode rows of three components and a fourth with their scale and the omitted index."""
     packed = rows.view("<i2")
@@ -62,7 +58,7 @@ def _undo_exponential_filter(rows: U8) -> F32:
 
 
 FILTERS: dict[str, tuple[tuple[int, ...], Callable[[U8], npt.NDArray[np.number]]]] = {
-    "NONE": ((), _keep_rows),
+    "NONE": ((), np.asarray),
     "QUATERNION": ((8,), _undo_quaternion_filter),
     "EXPONENTIAL": ((), _undo_exponential_filter),
 }

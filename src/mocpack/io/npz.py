@@ -8,12 +8,14 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Mapping
-from typing import IO, Any
+from collections.abc import Mapping, Sequence
+from typing import IO
 
 import numpy as np
 import numpy.typing as npt
 
+from mocpack.common.arrays import F64
+from mocpack.common.json_object import JsonObject
 from mocpack.errors import CorruptionError, FormatError, TruncatedError
 from mocpack.io.assumptions import choose_frame_rate
 from mocpack.io.choice import list_names
@@ -32,18 +34,8 @@ HEADER_PATTERN = re.compile(
     rb"'shape': \((?P<shape>(?:\d{1,15}, ?)*(?:\d{1,15})?)\), *\} *\n?"
 )
 # Exceptions of the standard library for broken zip files and deflate streams.
-ZIP_ERRORS = (
-    zipfile.BadZipFile,
-    zlib.error,
-    EOFError,
-    NotImplementedError,
-    OSError,
-    OverflowError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-    struct.error,
-)
+ZIP_ERRORS: tuple[type[Exception], ...] = (zipfile.BadZipFile, zlib.error, struct.error, EOFError)
+ZIP_ERRORS += (OSError, OverflowError, RuntimeError, TypeError, ValueError)
 
 
 class Arrays:
@@ -69,7 +61,30 @@ class Arrays:
     def names(self) -> list[str]:
         return sorted(self._members)
 
-    def read(self, name: str, *, kinds: str = NUMBER_KINDS) -> npt.NDArray[Any]:
+    def numbers(
+        self, name: str, default: npt.ArrayLike | None = None, *, kinds: str = NUMBER_KINDS
+    ) -> F64:
+        """Return an array of numbers, or the default if it is missing."""
+        if default is not None and name not in self:
+            return np.asarray(default, np.float64)
+        return self.read(name, kinds).astype(np.float64)
+
+    def integers(
+        self, name: str, default: Sequence[int] | None = None, *, kinds: str = "iu"
+    ) -> tuple[int, ...]:
+        """Return a list of integers, or the default if it is missing."""
+        if default is not None and name not in self:
+            return tuple(default)
+        return tuple(map(int, self.read(name, kinds).ravel().tolist()))
+
+    def texts(self, name: str, default: Sequence[str] = ()) -> list[str]:
+        """Return a list of texts, or the default if it is missing."""
+        if name not in self:
+            return list(default)
+        words = self.read(name, TEXT_KINDS).ravel().tolist()
+        return [w.decode("utf-8", "replace") if isinstance(w, bytes) else str(w) for w in words]
+
+    def read(self, name: str, kinds: str = NUMBER_KINDS) -> npt.NDArray[np.generic]:
         """Return an array whose dtype is of one of these kinds, after checking its header."""
         if name not in self._members:
             raise CorruptionError(
@@ -85,10 +100,7 @@ class Arrays:
             kind = type(error) if isinstance(error, FormatError) else CorruptionError
             raise kind(f"array {name!r}: {str(error)[:300]}") from error
 
-    def optional(self, name: str, default: Any, *, kinds: str = NUMBER_KINDS) -> npt.NDArray[Any]:
-        return self.read(name, kinds=kinds) if name in self else np.asarray(default)
-
-    def frame_time(self, fps: float | None, metadata: dict[str, Any]) -> float:
+    def frame_time(self, fps: float | None, metadata: JsonObject) -> float:
         """Return the frame time that the file states, or else that of `fps` or of 30 per second."""
         if stated := self.number("frame_time", 0.0):
             return stated
@@ -97,7 +109,7 @@ class Arrays:
 
     def number(self, name: str, default: float) -> float:
         """Return an array with a single number."""
-        array = self.optional(name, default)
+        array = self.numbers(name, default)
         if array.size != 1:
             raise CorruptionError(f"{name} must be a single number, got shape {array.shape}")
         return float(array.reshape(-1)[0])
@@ -118,10 +130,10 @@ def probe(data: bytes, name: str) -> bool:
     return name in member_names(data)
 
 
-def read_npy(data: bytes, *, kinds: str = NUMBER_KINDS) -> npt.NDArray[Any]:
-    """Return the array of an .npy file whose dtype is of one of these kinds."""
+def read_npy(data: bytes) -> F64:
+    """Return the numbers of an .npy file."""
     try:
-        return _read_array(io.BytesIO(data), len(data), kinds)
+        return _read_array(io.BytesIO(data), len(data), NUMBER_KINDS).astype(np.float64)
     except TypeError as error:  # numpy does not know the dtype
         raise CorruptionError(f"invalid .npy file: {error}") from error
 
@@ -138,7 +150,7 @@ def pack(arrays: Mapping[str, npt.ArrayLike]) -> bytes:
     return file.getvalue()
 
 
-def _read_array(file: IO[bytes], size: int, kinds: str) -> npt.NDArray[Any]:
+def _read_array(file: IO[bytes], size: int, kinds: str) -> npt.NDArray[np.generic]:
     """Read an array from a file of `size` bytes, after checking its header."""
     shape, fortran, dtype = _read_header(file)
     _check_array(shape, dtype, size - file.tell(), kinds)
@@ -152,7 +164,7 @@ def _read_array(file: IO[bytes], size: int, kinds: str) -> npt.NDArray[Any]:
     return array.reshape(shape[::-1]).T if fortran else array.reshape(shape)
 
 
-def _read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+def _read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[np.generic]]:
     """Read the header of an array, in the only form that numpy writes for plain arrays."""
     magic = file.read(8)
     size = int.from_bytes(file.read(2 if magic[6:7] == b"\x01" else 4), "little")
@@ -163,7 +175,9 @@ def _read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]
     return shape, match["fortran"] == b"True", np.dtype(match["dtype"].decode())
 
 
-def _check_array(shape: tuple[int, ...], dtype: np.dtype[Any], rest: int, kinds: str) -> None:
+def _check_array(
+    shape: tuple[int, ...], dtype: np.dtype[np.generic], rest: int, kinds: str
+) -> None:
     if dtype.hasobject:
         raise CorruptionError("it is pickled, and mocpack does not open pickles")
     if dtype.kind not in kinds or not dtype.itemsize:

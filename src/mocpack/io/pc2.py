@@ -6,11 +6,10 @@ The format has no frame rate; mocpack assumes 24. The sampling step is kept in t
 from __future__ import annotations
 
 import struct
-from typing import Any
 
 import numpy as np
 
-from mocpack.common.json_object import Json, get_member
+from mocpack.common.json_object import Json, JsonObject, get_member
 from mocpack.errors import CorruptionError, InvalidClipError, TruncatedError
 from mocpack.io.assumptions import choose_frame_rate, warn_of_frame_rate
 from mocpack.model.clip import VertexClip
@@ -49,7 +48,7 @@ def read(data: bytes, *, unit: float | None = None, fps: float | None = None) ->
         )
     vertices = np.frombuffer(data, "<f4", 3 * points * samples, HEADER.size)
     scaled = vertices.reshape(samples, points, 3).astype(np.float64) * (unit or 1.0)
-    metadata: dict[str, Any] = {"source": "pc2", "pc2_start": start, "pc2_step": step}
+    metadata: JsonObject = {"source": "pc2", "pc2_start": start, "pc2_step": step}
     rate = choose_frame_rate(fps, DEFAULT_FRAME_RATE, metadata)
     return VertexClip.build(scaled, frame_rate=rate, metadata=metadata)
 

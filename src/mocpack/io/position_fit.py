@@ -19,15 +19,9 @@ def fit_skeleton(positions: F64, parents: Sequence[int], rest: F64) -> tuple[F64
     child turns it by the shortest way, without twist. Joints without children do not turn. A joint
     aims from the position that it reaches itself, so errors of bone lengths do not add up.
 
-    Parameters
-    ----------
-    positions : array, shape (T, J, 3)
-        In the world; parents come before children.
-    parents : sequence of int
-        -1 for the root.
-    rest : array, shape (J, 3)
-        Offsets in the rest pose. Bones keep these directions as far as they can, and take their
-        mean length from `positions`.
+    Positions (T, J, 3) are in the world; parents come before children. `rest` are the offsets
+    (J, 3) in the rest pose. Bones keep these directions as far as they can, and take their mean
+    length from the positions.
     """
     bones = positions - positions[:, [max(0, parent) for parent in parents]]
     lengths = np.linalg.norm(bones, axis=-1).mean(axis=0)

@@ -7,7 +7,6 @@ separated by tabs or commas; an empty or non-numeric cell is a gap.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -27,7 +26,8 @@ def read(data: bytes, *, unit: float | None = None) -> Clip:
     lines = _split_lines(data)
     comma = lines[3].count(",") > lines[3].count("\t")
     table = [line.split("," if comma else "\t") for line in lines]
-    facts = _parse_header(table[1], table[2])
+    pairs = zip(table[1], table[2], strict=False)
+    facts = {key.strip(): value.strip() for key, value in pairs if key.strip()}
     names = _read_names(table[3])
     meters = unit if unit is not None else _read_unit(facts)
     rows = [row for row in table[5:] if any(cell.strip() for cell in row)]
@@ -38,12 +38,19 @@ def read(data: bytes, *, unit: float | None = None) -> Clip:
             f"{len(rows)} frames of {len(names)} markers exceed the limit of {MAX_CELLS} numbers"
         )
     seconds, points = _read_numbers(rows, len(names))
+    rate = _choose_frame_rate(seconds, facts.get("DataRate", ""))
+    even = seconds[0] + np.arange(len(seconds)) / rate
+    is_even = np.abs(seconds - even).max() <= max(EVEN_TOLERANCE / rate, 6e-4)
+    declared = facts.get("NumFrames", "")
+    is_wrong = declared.isascii() and declared.isdigit() and declared != str(len(rows))
     return Clip.from_points(
         points * meters,
         names,
         unit=meters,
-        metadata=_read_metadata(facts, len(rows)),
-        **_choose_timing(seconds, facts.get("DataRate", "")),
+        metadata={"declared_frames": declared[:20]} if is_wrong else {},
+        frame_rate=rate,
+        start_time=float(seconds[0]) if is_even else 0.0,
+        times=None if is_even else seconds,
     )
 
 
@@ -100,11 +107,6 @@ def _split_lines(data: bytes) -> list[str]:
     return lines
 
 
-def _parse_header(keys: list[str], values: list[str]) -> dict[str, str]:
-    pairs = zip(keys, values, strict=False)
-    return {key.strip(): value.strip() for key, value in pairs if key.strip()}
-
-
 def _read_unit(facts: dict[str, str]) -> float:
     stated = facts.get("Units", "mm").lower()
     if stated not in UNITS:
@@ -115,11 +117,11 @@ def _read_unit(facts: dict[str, str]) -> float:
 
 
 def _read_names(cells: list[str]) -> tuple[str, ...]:
-    found = [cell.strip()[:80] for cell in cells[2:]]
-    while found and not found[-1]:
-        found.pop()
-    names = make_unique(found[::3])
-    if not names or any(found[k] for k in range(len(found)) if k % 3):
+    titles = [cell.strip()[:80] for cell in cells[2:]]
+    while titles and not titles[-1]:
+        titles.pop()
+    names = make_unique(titles[::3])
+    if not names or any(titles[1::3]) or any(titles[2::3]):
         raise CorruptionError(
             "line 4 must have a marker name in every third column, starting with the third"
         )
@@ -151,20 +153,10 @@ def _to_number(cell: str) -> float:
         return math.nan
 
 
-def _choose_timing(seconds: F64, stated: str) -> dict[str, Any]:
-    """Return the frame rate and the start, or the times if they are uneven."""
+def _choose_frame_rate(seconds: F64, stated: str) -> float:
+    """Return the stated frame rate, or that of the times if none is stated."""
     rate = _to_number(stated)
-    if not 1e-6 < rate < 1e6:
-        steps = len(seconds) - 1
-        rate = steps / (seconds[-1] - seconds[0]) if steps and seconds[-1] > seconds[0] else 100.0
-    even = seconds[0] + np.arange(len(seconds)) / rate
-    if np.abs(seconds - even).max() <= max(EVEN_TOLERANCE / rate, 6e-4):
-        return {"frame_rate": float(rate), "start_time": float(seconds[0])}
-    return {"frame_rate": float(rate), "times": seconds}
-
-
-def _read_metadata(facts: dict[str, str], frames: int) -> dict[str, Any]:
-    declared = facts.get("NumFrames", "")
-    if declared.isascii() and declared.isdigit() and declared != str(frames):
-        return {"declared_frames": declared[:20]}
-    return {}
+    if 1e-6 < rate < 1e6:
+        return rate
+    span, steps = float(seconds[-1] - seconds[0]), len(seconds) - 1
+    return steps / span if steps and span > 0 else 100.0

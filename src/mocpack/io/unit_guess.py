@@ -36,13 +36,9 @@ class HasTree(Protocol):
 
 
 def guess_unit(tree: HasTree, first_frame: F64 | None = None) -> tuple[float, str]:
-    """Return (meters per file unit, name of the unit).
+    """Return (meters per file unit, name of the unit) of a skeleton in the file's units.
 
-    Parameters
-    ----------
-    tree : skeleton in the file's units
-    first_frame : array, shape (C,), optional
-        The first pose; its position channels replace offsets.
+    The position channels of the first frame (C,) replace offsets.
     """
     with np.errstate(over="ignore"):  # impossible numbers are reported later
         reach = _measure_reach(tree, first_frame)

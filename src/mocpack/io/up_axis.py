@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 
@@ -24,25 +24,29 @@ MIN_FLOOR_SECONDS = 1.0  # a shorter motion says nothing about the floor
 Y, Z = 1, 2
 
 
-def read_with_up_axis(read: Callable[..., Any], *, guess: bool = True) -> Callable[..., Any]:
+def read_with_up_axis(
+    read: Callable[..., AnyClip], *, guess: bool = True
+) -> Callable[..., AnyClip]:
     """Return a reader with the option `up`, the up axis of files of a format that states none.
 
     Without it, the axis is guessed if `guess`, and else is y.
     """
 
-    def call(data: bytes, *, up: str | None = None, **options: Any) -> Any:
-        clip: Any = read(data, **options)
+    def call(
+        data: bytes, *, up: str | None = None, **options: Path | str | float | None
+    ) -> AnyClip:
+        clip = read(data, **options)
         if up is not None:
             return turn_to_y_up(clip, up)
-        if not guess:
+        if not guess or isinstance(clip, VertexClip):
             return clip
-        points, rest = _body_poses(clip)
+        points, rest = _sample_body(clip)
         axis, is_certain = guess_up_axis(points, clip.duration, rest)
         if axis == "y":
             return clip
-        if not is_certain:
-            return _with_metadata(clip, up_doubtful=axis)
-        return _with_metadata(turn_to_y_up(clip, axis), up_guessed=axis)
+        fact = "up_guessed" if is_certain else "up_doubtful"
+        clip = replace(clip, header=clip.with_header(metadata={**clip.metadata, fact: axis}))
+        return turn_to_y_up(clip, axis) if is_certain else clip
 
     return call
 
@@ -52,17 +56,10 @@ def guess_up_axis(
 ) -> tuple[str, bool]:
     """Return the most likely up axis, y or z, and whether it is certain.
 
-    Parameters
-    ----------
-    points : array, shape (T, P, 3)
-        Points of the body in some frames, NaN where one is missing.
-    seconds : float
-        Duration of the motion.
-    rest : array, shape (P, 3), optional
-        The rest pose.
-    default : {"y", "z"}
-        The axis unless there is evidence against it: the floor is along the other axis and the
-        body stands along it. Evidence that contradicts itself is not certain.
+    `points` (T, P, 3) are those of the body in some frames, NaN where one is missing; `seconds` is
+    the duration, `rest` (P, 3) the rest pose. The axis is the default unless there is evidence
+    against it: the floor is along the other axis and the body stands along it. Evidence that
+    contradicts itself is not certain.
     """
     points = points[:: -(-len(points) // MAX_PROBE_FRAMES)]
     points = points[np.any(np.isfinite(points).all(axis=-1), axis=1)]
@@ -123,7 +120,7 @@ def _free_rotation(channels: tuple[str, ...]) -> tuple[str, ...]:
     return (*(name for name in channels if name in POSITION_CHANNELS), *DEFAULT_JOINT)
 
 
-def _body_poses(clip: Clip) -> tuple[F64, F64 | None]:
+def _sample_body(clip: Clip) -> tuple[F64, F64 | None]:
     """Return points of the body in some frames (T, P, 3), NaN in gaps, and its rest pose (P, 3)."""
     few = clip[:: -(-clip.frame_count // MAX_PROBE_FRAMES)]
     if few.skeleton.is_points:
@@ -135,7 +132,3 @@ def _body_poses(clip: Clip) -> tuple[F64, F64 | None]:
     for j, parent in enumerate(parents):
         rest[j] = rest[j] + rest[parent] if parent >= body else 0.0
     return few.points()[:, body:], rest[body:]
-
-
-def _with_metadata(clip: Any, **facts: str) -> Any:
-    return replace(clip, header=clip.with_header(metadata={**clip.metadata, **facts}))

@@ -93,14 +93,8 @@ def read(
 ) -> Clip:
     """Read one animation, chosen by name or by index from 0; by default the first.
 
-    Parameters
-    ----------
-    unit : float, optional
-        Length of one file unit in meters, instead of what the file states.
-    fps : float, optional
-        Sampling rate. By default, frames are at the samples of the animation.
-    read_external : callable, optional
-        Returns the bytes of an external file by its name.
+    `unit` is the length of one file unit in meters, instead of what the file states. `fps` is a
+    sampling rate; by default, frames are at the samples of the animation.
     """
     check_fps(fps)
     run_request = partial(_run_usd_reader, data, read_external)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,23 +20,25 @@ from mocpack.model import rotations, space
 from mocpack.model.clip import Clip
 from mocpack.model.skeleton import Skeleton
 
+if TYPE_CHECKING:
+    from pxr import Usd, UsdSkel
+
 ROOT, ANIMATION = "/Clip", "/Clip/Skeleton/Animation"
-USD_MODULES = ("Sdf", "Usd", "UsdGeom", "UsdSkel", "UsdUtils", "Vt")  # submodules of pxr
 
 
 def write(clip: Clip, ending: str = ".usdc") -> bytes:
     """Return the clip as a skeleton with an animation, in the unit and axes of its source."""
-    parts = {
-        part: require(f"pxr.{part}", extra="usd", purpose="writing USD") for part in USD_MODULES
-    }
+    require("pxr.UsdSkel", extra="usd", purpose="writing USD")
+    from pxr import Usd, UsdUtils
+
     with unwind_when_terminated(), tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"clip{'.usdc' if ending == '.usdz' else ending}"
-        stage = parts["Usd"].Stage.CreateNew(str(path))
-        _fill(stage, clip, parts)
+        stage = Usd.Stage.CreateNew(str(path))
+        _fill_stage(stage, clip)
         stage.Save()
         if ending == ".usdz":
             packed = Path(folder) / "clip.usdz"
-            parts["UsdUtils"].CreateNewUsdzPackage(str(path), str(packed))
+            UsdUtils.CreateNewUsdzPackage(str(path), str(packed))
             path = packed
         return path.read_bytes()
 
@@ -51,14 +53,15 @@ def write_package(clip: Clip) -> bytes:
     return write(clip, ".usdz")
 
 
-def _fill(stage: Any, clip: Clip, pxr: dict[str, Any]) -> None:
+def _fill_stage(stage: Usd.Stage, clip: Clip) -> None:
     """Add a skeleton and its animation to an empty stage."""
+    from pxr import Sdf, UsdGeom, UsdSkel
+
     header = clip.header
     # USD supports y up and z up, right-handed; other clips are written with mocpack's axes.
     up = "z" if (header.up, header.handedness) == ("z", "right") else "y"
-    geometry, skel, sdf = pxr["UsdGeom"], pxr["UsdSkel"], pxr["Sdf"]
-    geometry.SetStageUpAxis(stage, up.upper())
-    geometry.SetStageMetersPerUnit(stage, clip.unit)
+    UsdGeom.SetStageUpAxis(stage, up.upper())
+    UsdGeom.SetStageMetersPerUnit(stage, clip.unit)
     codes = clip.times * clip.frame_rate
     whole = np.rint(codes)
     codes = np.where(np.abs(codes - whole) < 1e-6, whole, codes)
@@ -66,16 +69,16 @@ def _fill(stage: Any, clip: Clip, pxr: dict[str, Any]) -> None:
     stage.SetFramesPerSecond(clip.frame_rate)
     stage.SetStartTimeCode(codes[0])
     stage.SetEndTimeCode(codes[-1])
-    root = skel.Root.Define(stage, ROOT)
+    root = UsdSkel.Root.Define(stage, ROOT)
     stage.SetDefaultPrim(root.GetPrim())
-    skeleton = skel.Skeleton.Define(stage, f"{ROOT}/Skeleton")
-    animation = skel.Animation.Define(stage, ANIMATION)
-    binding = skel.BindingAPI.Apply(skeleton.GetPrim())
-    binding.CreateAnimationSourceRel().SetTargets([sdf.Path(ANIMATION)])
+    skeleton = UsdSkel.Skeleton.Define(stage, f"{ROOT}/Skeleton")
+    animation = UsdSkel.Animation.Define(stage, ANIMATION)
+    binding = UsdSkel.BindingAPI.Apply(skeleton.GetPrim())
+    binding.CreateAnimationSourceRel().SetTargets([Sdf.Path(ANIMATION)])
     rest, pose = _to_source_axes(clip, up)
     paths = _make_joint_paths(clip.skeleton)
-    _fill_skeleton(skeleton, clip, paths, rest, pxr)
-    _fill_animation(animation, clip, paths, pose, codes, pxr)
+    _fill_skeleton(skeleton, clip, paths, rest)
+    _fill_animation(animation, clip, paths, pose, codes)
 
 
 def _to_source_axes(clip: Clip, up: str) -> tuple[dict[str, F64], dict[str, F64]]:
@@ -83,7 +86,7 @@ def _to_source_axes(clip: Clip, up: str) -> tuple[dict[str, F64], dict[str, F64]
     skeleton = clip.skeleton
     positions = np.tile(skeleton.offsets, (clip.frame_count, 1, 1))
     positions[:, list(clip.translated_joints)] = clip.translations
-    found = []
+    poses = []
     for values in (
         {"translations": skeleton.offsets, "rotations": skeleton.rest, "scales": skeleton.scales},
         {"translations": positions, "rotations": clip.rotations, "scales": clip.scales},
@@ -96,8 +99,8 @@ def _to_source_axes(clip: Clip, up: str) -> tuple[dict[str, F64], dict[str, F64]
             moved, turned = part["translations"], part["rotations"]
             moved[..., roots, :] = space.from_internal(moved[..., roots, :], up)
             turned[..., roots, :] = rotations.multiply(turn, turned[..., roots, :])
-        found.append(part)
-    return found[0], found[1]
+        poses.append(part)
+    return poses[0], poses[1]
 
 
 def _make_joint_paths(skeleton: Skeleton) -> list[str]:
@@ -115,9 +118,10 @@ def _make_joint_paths(skeleton: Skeleton) -> list[str]:
 
 
 def _fill_skeleton(
-    skeleton: Any, clip: Clip, paths: list[str], rest: dict[str, F64], pxr: dict[str, Any]
+    skeleton: UsdSkel.Skeleton, clip: Clip, paths: list[str], rest: dict[str, F64]
 ) -> None:
-    vt, sdf = pxr["Vt"], pxr["Sdf"]
+    from pxr import Sdf, Vt
+
     local = _build_matrices(rest)
     world: list[F64] = []
     for matrix, parent in zip(local, clip.skeleton.parents, strict=True):
@@ -125,46 +129,42 @@ def _fill_skeleton(
     skeleton.CreateJointsAttr(paths)
     if [path.rpartition("/")[2] for path in paths] != list(clip.skeleton.names):
         skeleton.CreateJointNamesAttr(list(clip.skeleton.names))
-    skeleton.CreateRestTransformsAttr(vt.Matrix4dArray.FromNumpy(local))
-    skeleton.CreateBindTransformsAttr(vt.Matrix4dArray.FromNumpy(np.array(world)))
+    skeleton.CreateRestTransformsAttr(Vt.Matrix4dArray.FromNumpy(local))
+    skeleton.CreateBindTransformsAttr(Vt.Matrix4dArray.FromNumpy(np.array(world)))
     if clip.skeleton.end_site_joints:
-        prim, kinds = skeleton.GetPrim(), sdf.ValueTypeNames
+        prim, kinds = skeleton.GetPrim(), Sdf.ValueTypeNames
         ends = np.ascontiguousarray(clip.skeleton.end_sites / clip.unit)
         carriers = np.array(clip.skeleton.end_site_joints, np.float64)
         for name, kind, values in (
-            ("endSites", kinds.Double3Array, vt.Vec3dArray.FromNumpy(ends)),
-            ("endSiteJoints", kinds.DoubleArray, vt.DoubleArray.FromNumpy(carriers)),
+            ("endSites", kinds.Double3Array, Vt.Vec3dArray.FromNumpy(ends)),
+            ("endSiteJoints", kinds.DoubleArray, Vt.DoubleArray.FromNumpy(carriers)),
         ):
-            prim.CreateAttribute(f"mocpack:{name}", kind, True, sdf.VariabilityUniform).Set(values)
+            prim.CreateAttribute(f"mocpack:{name}", kind, True, Sdf.VariabilityUniform).Set(values)
 
 
 def _build_matrices(rest: dict[str, F64]) -> F64:
     """Return USD matrices (J, 4, 4) of translations, rotations and scales."""
-    found = np.tile(np.eye(4), (len(rest["scales"]), 1, 1))
+    matrices = np.tile(np.eye(4), (len(rest["scales"]), 1, 1))
     turned = rotations.as_matrix(rest["rotations"]) * rest["scales"][:, np.newaxis]
-    found[:, :3, :3] = np.swapaxes(turned, 1, 2)
-    found[:, 3, :3] = rest["translations"]
-    return found
+    matrices[:, :3, :3] = np.swapaxes(turned, 1, 2)
+    matrices[:, 3, :3] = rest["translations"]
+    return matrices
 
 
 def _fill_animation(
-    animation: Any,
-    clip: Clip,
-    paths: list[str],
-    pose: dict[str, F64],
-    codes: F64,
-    pxr: dict[str, Any],
+    animation: UsdSkel.Animation, clip: Clip, paths: list[str], pose: dict[str, F64], codes: F64
 ) -> None:
-    vt = pxr["Vt"]
+    from pxr import Vt
+
     animation.CreateJointsAttr(paths)
     for attribute, kind, array in (
         (
             animation.CreateTranslationsAttr(),
-            vt.Vec3fArray,
+            Vt.Vec3fArray,
             pose["translations"].astype(np.float32),
         ),
-        (animation.CreateRotationsAttr(), vt.QuatfArray, pose["rotations"].astype(np.float32)),
-        (animation.CreateScalesAttr(), vt.Vec3hArray, pose["scales"].astype(np.float16)),
+        (animation.CreateRotationsAttr(), Vt.QuatfArray, pose["rotations"].astype(np.float32)),
+        (animation.CreateScalesAttr(), Vt.Vec3hArray, pose["scales"].astype(np.float16)),
     ):
         still = (array == array[0]).all() and attribute.GetName() != "rotations"
         if still:
@@ -184,4 +184,4 @@ def _fill_animation(
         weights = np.stack([track.values for track in shapes.values()], 1).astype(np.float32)
         attribute = animation.CreateBlendShapeWeightsAttr()
         for code, values in zip(codes.tolist(), weights, strict=True):
-            attribute.Set(vt.FloatArray.FromNumpy(values), code)
+            attribute.Set(Vt.FloatArray.FromNumpy(values), code)

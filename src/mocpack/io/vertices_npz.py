@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from mocpack.common.json_object import JsonObject
 from mocpack.errors import CorruptionError
 from mocpack.io import npz
 from mocpack.model.clip import VertexClip, VertexHeader
@@ -22,9 +21,9 @@ def read(data: bytes, *, unit: float | None = None, fps: float | None = None) ->
     `fps` is the frame rate of a file that states none.
     """
     arrays = npz.Arrays(data)
-    vertices = arrays.read("vertices").astype(np.float64) * (1.0 if unit is None else unit)
-    faces = arrays.optional("faces", np.zeros((0, 3), np.int32), kinds="iu")
-    metadata: dict[str, Any] = {"source": "npz"}
+    vertices = arrays.numbers("vertices") * (1.0 if unit is None else unit)
+    faces = arrays.numbers("faces", np.zeros((0, 3)), kinds="iu")
+    metadata: JsonObject = {"source": "npz"}
     frame_time = arrays.frame_time(fps, metadata)
     if vertices.ndim != 3 or vertices.shape[2] != 3:
         raise CorruptionError(f"expected vertices of shape (F, V, 3), got {vertices.shape}")

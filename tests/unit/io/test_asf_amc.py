@@ -11,6 +11,7 @@ from mocpack.bench.datasets import CHECKOUT, COMMITTED, load_clip
 from mocpack.errors import FormatError, TruncatedError, UsageError
 from mocpack.io import amc, asf, read_bytes, write_bytes, write_file
 from mocpack.io.asf_fit import to_acclaim_names
+from mocpack.model import kinematics
 from mocpack.model.clip import Clip
 from mocpack.testing.motions import hard_clips, walk
 from naming import names, naming
@@ -420,7 +421,7 @@ def _positions(clip: Clip, names: tuple[str, ...]) -> np.ndarray:
     """
     own = [0, *(clip.skeleton.index(name) for name in names[1:])]
     positions, world = clip.world()
-    ends = mocpack.kinematics.end_positions(clip.skeleton, positions, world)
+    ends = kinematics.end_positions(clip.skeleton, positions, world)
     ends = ends[:, clip.skeleton.end_sites.any(axis=1)]
     order = np.lexsort(np.round(ends[0], 4).T)
     return np.concatenate([positions[:, own], ends[:, order]], axis=1)

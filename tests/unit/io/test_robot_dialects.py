@@ -214,6 +214,7 @@ def test_wrong_body_positions_in_a_pickle_are_an_error(clip, robot_file):
         ({"dof_pos": None}, "dof_pos NoneType"),
         ({"dof_pos": np.zeros((50, 2))}, "dof_pos 2 10"),
         ({"dof_pos": np.zeros((50, 2)), "joint_names": None}, "2 'made' 10 joint10"),
+        ({"joint_names": 7}, "joint_names int"),
         ({"root_rot": np.zeros((50, 4))}, "frame 0 [0."),
         ({"root_rot": np.zeros((3, 4))}, "root_rot (50, 4) (3,"),
         ({"fps": 0}, "0.001..1000000 0"),

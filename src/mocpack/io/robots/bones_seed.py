@@ -47,7 +47,7 @@ def read_columns(
     own = {name.lower() for name in (FRAME_COLUMN, *ROOT_COLUMNS)}
     joints = [at for at, name in enumerate(header) if name.lower() not in own]
     columns = match_columns_by_name(robot, [header[at] for at in joints], "the table")
-    slides = _slide_names(robot)
+    slides = _list_slides(robot)
     if slides:
         raise UsageError(f"the table holds angles, but these joints slide: {list_names(slides)}")
     if FRAME_COLUMN.lower() in place and fps is None:
@@ -71,7 +71,7 @@ def read_columns(
 
 def write(motion: RobotMotion) -> bytes:
     """Return a motion as a table with a header; the format has no place for a frame rate."""
-    slides = _slide_names(motion.robot)
+    slides = _list_slides(motion.robot)
     if slides or motion.robot.floating is False:
         raise UnsupportedClipError(
             "BONES-SEED tables need a robot with a floating base and rotating joints"
@@ -105,6 +105,6 @@ def _check_frames(numbers: F64) -> None:
         )
 
 
-def _slide_names(robot: Robot) -> list[str]:
+def _list_slides(robot: Robot) -> list[str]:
     hinges = robot.hinges
     return [name for name, slides in zip(hinges.names, hinges.slides, strict=True) if slides]

@@ -113,10 +113,8 @@ def _split_named_columns(
 ) -> tuple[F64 | None, F64 | None, F64, list[int]]:
     """Return positions, quaternions (x, y, z, w), angles and their columns of a table."""
     own = {name.lower(): at for at, name in enumerate(header)}
-    found = [
-        own.get(name) for part in ROOT_COLUMNS for name in _list_root_names(part) if name in own
-    ]
-    root = [at for at in found if at is not None]
+    names = (name for part in ROOT_COLUMNS for name in _list_root_names(part))
+    root = [own[name] for name in names if name in own]
     others = [
         at for at, name in enumerate(header) if at not in root and name.lower() not in TIME_COLUMNS
     ]

@@ -59,7 +59,7 @@ def _write_gmr(motion: RobotMotion) -> bytes:
     back = rotations.conjugate(turned)[:, np.newaxis]
     local = rotations.rotate(back, motion.body_poses[0] - root[:, np.newaxis])
     rows, names = depth_first(motion.robot), motion.robot.hinges.names
-    found = {
+    content = {
         "fps": motion.frame_rate,
         "root_pos": root,
         "root_rot": turned,
@@ -68,7 +68,7 @@ def _write_gmr(motion: RobotMotion) -> bytes:
         "link_body_list": [body.name for body in motion.robot.bodies],
         "joint_names": [names[h] for h in rows],
     }
-    return pickle.dumps(found, protocol=4)
+    return pickle.dumps(content, protocol=4)
 
 
 def _write_protomotions(motion: RobotMotion) -> bytes:

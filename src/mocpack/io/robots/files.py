@@ -31,7 +31,7 @@ def list_robot_files(path: str | Path, *, allow_outside: bool = False) -> list[P
 def _read(path: Path, opened: list[Path], *, allow_outside: bool) -> Robot:
     """Read a robot and append the paths of opened files to `opened`."""
 
-    def included(name: str) -> bytes:
+    def read_include(name: str) -> bytes:
         find_external_file(path, name, allow_outside=allow_outside)
         opened.append(path.parent / name)
         return read_external_file(path, name, allow_outside=allow_outside, limit=MAX_BYTES)
@@ -42,7 +42,7 @@ def _read(path: Path, opened: list[Path], *, allow_outside: bool) -> Robot:
         if top.tag == "robot":
             return urdf.read(top)
         if top.tag == "mujoco":
-            return mjcf.read(top, included)
+            return mjcf.read(top, read_include)
         raise FormatError(
             f"root element must be <robot> (URDF) or <mujoco> (MJCF), got <{top.tag[:40]}>"
         )
@@ -50,7 +50,7 @@ def _read(path: Path, opened: list[Path], *, allow_outside: bool) -> Robot:
 
 def _read_limited(path: Path) -> bytes:
     with path.open("rb") as file:
-        found = file.read(MAX_BYTES + 1)
-    if len(found) > MAX_BYTES:
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
         raise FormatError(f"file is larger than the limit of {MAX_BYTES >> 20} MiB")
-    return found
+    return data

@@ -28,23 +28,16 @@ from mocpack.model.space import conversion_matrix
 
 @dataclass(frozen=True)
 class RobotMotion:
-    """A robot's motion in the robot's world: z up, meters, radians, seconds.
-
-    Attributes
-    ----------
-    source : Clip
-    angles : array, shape (T, H)
-        In the order of the robot's file.
-    """
+    """A robot's motion in the robot's world: z up, meters, radians, seconds."""
 
     source: Clip
-    angles: F64
+    angles: F64  # (T, H), in the order of the robot's file
 
     @property
     def max_hinge_error(self) -> float:
         """Largest deviation of the source's joints from their hinges, in radians."""
-        found = self.source.hinge_angles().off_axis
-        return float(found[:, ~self.hinges.slides].max(initial=0.0))
+        off_axis = self.source.hinge_angles().off_axis
+        return float(off_axis[:, ~self.hinges.slides].max(initial=0.0))
 
     @cached_property
     def robot(self) -> Robot:

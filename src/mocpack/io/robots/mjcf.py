@@ -109,9 +109,9 @@ def _expand_includes(
         path = element.word("file")
         if budget.files < 0:
             raise CorruptionError(f"more than {MAX_INCLUDED_FILES} files are included")
-        found = parse(read_external(path), budget.elements)
-        budget.elements -= found.size
-        yield from _expand_includes(found.children, read_external, budget)
+        included = parse(read_external(path), budget.elements)
+        budget.elements -= included.size
+        yield from _expand_includes(included.children, read_external, budget)
 
 
 def _parse_settings(top: Element) -> _Settings:
@@ -132,15 +132,15 @@ def _parse_settings(top: Element) -> _Settings:
 
 
 def _collect_defaults(
-    element: Element, above: Mapping[str, str], fallback: str, found: dict[str, dict[str, str]]
+    element: Element, above: Mapping[str, str], fallback: str, defaults: dict[str, dict[str, str]]
 ) -> None:
     """Collect the joint attributes of each default class, including inherited ones."""
     own = dict(above)
     for joint in element.all("joint"):
         own |= joint.attributes
-    found[element.attributes.get("class", fallback)] = own
+    defaults[element.attributes.get("class", fallback)] = own
     for inner in element.all("default"):
-        _collect_defaults(inner, own, "", found)
+        _collect_defaults(inner, own, "", defaults)
 
 
 def _iterate_trees(world: Element, settings: _Settings) -> Iterator[list[RobotBody]]:
@@ -238,9 +238,8 @@ def _parse_pose(element: Element, settings: _Settings) -> tuple[F64, F64]:
     elif "xyaxes" in given:
         numbers = element.numbers("xyaxes", 6, [])
         x_axis = normalize_axis(numbers[:3], given.get("name", ""))
-        y_axis = normalize_axis(
-            numbers[3:] - (numbers[3:] @ x_axis) * x_axis, given.get("name", "")
-        )
+        across = numbers[3:] - (numbers[3:] @ x_axis) * x_axis
+        y_axis = normalize_axis(across, given.get("name", ""))
         axes = np.array([x_axis, y_axis, rotations.cross(x_axis, y_axis)])
         turned = rotations.from_matrix(axes.T)
     elif "zaxis" in given:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from mocpack.common.arrays import F64
+from mocpack.common.json_object import Json, JsonObject
 from mocpack.errors import CorruptionError, InvalidClipError
 from mocpack.model import rotations
 from mocpack.model.hinges import (
@@ -33,29 +33,15 @@ UNLIMITED = (-np.inf, np.inf)
 
 @dataclass(frozen=True)
 class RobotJoint:
-    """One degree of freedom of a body relative to its parent.
-
-    Attributes
-    ----------
-    kind : {"hinge", "slide", "ball", "free"}
-    axis : array, shape (3,)
-        Unit vector in the body's frame.
-    anchor : array, shape (3,)
-        A point on the axis in the body's frame, in meters.
-    limits : (float, float)
-    reference : float
-        The angle at which the body has its stated position and rotation.
-    mimics : (str, float, float), optional
-        The joint that this one follows, a factor and an offset.
-    """
+    """One degree of freedom of a body relative to its parent."""
 
     name: str
-    kind: str
-    axis: F64 = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
-    anchor: F64 = field(default_factory=lambda: np.zeros(3))
+    kind: str  # hinge, slide, ball or free
+    axis: F64 = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))  # in the body's frame
+    anchor: F64 = field(default_factory=lambda: np.zeros(3))  # a point on the axis, in meters
     limits: tuple[float, float] = UNLIMITED
-    reference: float = 0.0
-    mimics: tuple[str, float, float] | None = None
+    reference: float = 0.0  # angle at which the body has its stated position and rotation
+    mimics: tuple[str, float, float] | None = None  # joint that this one follows, factor, offset
 
 
 @dataclass(frozen=True)
@@ -81,24 +67,13 @@ class Frame:
 
 @dataclass(frozen=True)
 class Robot:
-    """A robot's kinematics.
-
-    Attributes
-    ----------
-    skeleton : Skeleton
-        Its hinges are in the order of the robot's file.
-    bodies : tuple of Frame
-        In MuJoCo's order, depth first.
-    floating : bool or None
-        Whether the root moves freely; None if the file does not say (URDF).
-    mimics : mapping of str to (str, float, float)
-        Joints that follow another: its name, a factor and an offset.
-    """
+    """A robot's kinematics."""
 
     name: str
-    skeleton: Skeleton
-    bodies: tuple[Frame, ...]
-    floating: bool | None = None
+    skeleton: Skeleton  # its hinges are in the order of the robot's file
+    bodies: tuple[Frame, ...]  # in MuJoCo's order, depth first
+    floating: bool | None = None  # whether the root moves freely; None if the file (URDF) is silent
+    # Joints that follow another: its name, a factor and an offset.
     mimics: Mapping[str, tuple[str, float, float]] = field(default_factory=dict)
 
     @property
@@ -111,48 +86,45 @@ class Robot:
         """Joints of the skeleton that rotate freely."""
         return find_ball_joints(self.skeleton)
 
-    def metadata(self) -> dict[str, Any]:
+    def metadata(self) -> JsonObject:
         """Return the metadata that `robot_from_metadata` needs besides the skeleton."""
-        found: dict[str, Any] = {"name": self.name}
+        robot: JsonObject = {"name": self.name}
         if self.floating is False:
-            found["floating"] = False
+            robot["floating"] = False
         between = sorted(set(range(len(self.skeleton))) - {body.joint for body in self.bodies})
         if between:
-            found["between"] = between
+            robot["between"] = between
         own = set(enumerate(self.skeleton.names))
-        fixed = [
+        fixed: list[list[Json]] = [
             [at, body.name, body.joint, *map(float, (*body.position, *body.rotation))]
             for at, body in enumerate(self.bodies)
             if (body.joint, body.name) not in own or not _is_at_origin(body)
         ]
         if fixed:
-            found["fixed"] = fixed
+            robot["fixed"] = fixed
         if self.mimics:
-            found["mimics"] = {name: list(rule) for name, rule in self.mimics.items()}
-        return {"robot": found}
+            robot["mimics"] = {name: list(rule) for name, rule in self.mimics.items()}
+        return {"robot": robot}
 
 
-def robot_from_metadata(skeleton: Skeleton, metadata: Mapping[str, Any]) -> Robot:
+def robot_from_metadata(skeleton: Skeleton, metadata: Mapping[str, Json]) -> Robot:
     """Return the robot of a clip, from its skeleton and the metadata of a robot's file, if any."""
-    stated = metadata.get("robot")
-    stated = stated if isinstance(stated, Mapping) else {}
+    robot = metadata.get("robot")
+    stated = robot if isinstance(robot, Mapping) else {}
+    rules = stated.get("mimics", {})
     home = np.zeros(3), rotations.IDENTITY
     try:
-        fixed = {
-            int(at): Frame(
-                str(name),
-                _check_joint_index(joint, skeleton),
-                np.array(pose[:3]),
-                np.array(pose[3:]),
-            )
-            for at, name, joint, *pose in stated.get("fixed", [])
-        }
-        between = {_check_joint_index(joint, skeleton) for joint in stated.get("between", [])}
-        mimics = {
-            str(name): (str(of), float(factor), float(added))
-            for name, (of, factor, added) in stated.get("mimics", {}).items()
-        }
-    except (AttributeError, TypeError, ValueError) as error:
+        fixed = {}
+        for at, name, joint, *numbers in map(_check_list, _check_list(stated.get("fixed", []))):
+            pose = np.array([*map(_check_number, numbers)])
+            index = _check_joint_index(joint, skeleton)
+            fixed[int(_check_number(at))] = Frame(str(name), index, pose[:3], pose[3:])
+        between = {_check_joint_index(j, skeleton) for j in _check_list(stated.get("between", []))}
+        mimics = {}
+        for follower, rule in rules.items() if isinstance(rules, Mapping) else ():
+            leader, factor, added = _check_list(rule)
+            mimics[follower] = (str(leader), _check_number(factor), _check_number(added))
+    except ValueError as error:
         raise CorruptionError(f"robot metadata: {error}") from error
     replaced = {body.name for body in fixed.values()}
     bodies = [
@@ -166,11 +138,11 @@ def robot_from_metadata(skeleton: Skeleton, metadata: Mapping[str, Any]) -> Robo
                 f"robot metadata: body {fixed[at].name!r} must have a position and a rotation"
             )
         bodies.insert(at, fixed[at])
-    name = str(stated.get("name", ""))
-    return Robot(name, skeleton, tuple(bodies), has_floating_base(metadata), mimics)
+    title = str(stated.get("name", ""))
+    return Robot(title, skeleton, tuple(bodies), has_floating_base(metadata), mimics)
 
 
-def has_floating_base(metadata: Mapping[str, Any]) -> bool:
+def has_floating_base(metadata: Mapping[str, Json]) -> bool:
     """Return whether the root of a clip's robot moves freely."""
     stated = metadata.get("robot")
     return not isinstance(stated, Mapping) or stated.get("floating") is not False
@@ -192,12 +164,8 @@ def build_robot(
 ) -> Robot:
     """Build the robot of these bodies, which are sorted parents first, root at index 0.
 
-    Parameters
-    ----------
-    order : sequence of str
-        Names of joints in the order of their angles, if it is not that of the bodies.
-    fixed_bodies : bool
-        Whether fixed bodies are listed as bodies, or only become bone ends.
+    `order` names the joints in the order of their angles, if it is not that of the bodies. With
+    `fixed_bodies`, fixed bodies are listed as bodies; otherwise they only become bone ends.
     """
     build = _Builder()
     for body in bodies:
@@ -359,8 +327,20 @@ def _is_at_origin(body: Frame) -> bool:
     return not body.position.any() and bool((body.rotation == rotations.IDENTITY).all())
 
 
-def _check_joint_index(value: Any, skeleton: Skeleton) -> int:
-    index = int(value)
+def _check_list(value: Json) -> list[Json]:
+    if not isinstance(value, list | tuple):
+        raise ValueError(f"expected a list, got {value!r:.40}")
+    return list(value)
+
+
+def _check_number(value: Json) -> float:
+    if not isinstance(value, int | float):
+        raise ValueError(f"expected a number, got {value!r:.40}")
+    return float(value)
+
+
+def _check_joint_index(value: Json, skeleton: Skeleton) -> int:
+    index = int(_check_number(value))
     if not 0 <= index < len(skeleton):
         raise ValueError(f"joint {index} of {len(skeleton)}")
     return index

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -93,10 +92,8 @@ def parse_quaternions(numbers: F64, order: str | None, default_order: str, what:
     """Return rotations (T, 4), (x, y, z, w), from the quaternions of a file.
 
     `order` comes from the user or the file. If neither states it, `default_order` is used, and a
-    root that
-    would lie down in it but stand upright in the other order is an error, because a wrong order
-    gives
-    plausible motion.
+    root that would lie down in it but stand upright in the other order is an error, because a wrong
+    order gives plausible motion.
     """
     order = None if order is None else _check_order(order)
     lengths = np.linalg.norm(numbers, axis=1)
@@ -127,11 +124,12 @@ def build_clip(
     fps: float | None,
     default_fps: float = DEFAULT_FPS,
     source: str,
-    **others: Any,
+    local: F64 | None = None,
 ) -> Clip:
     """Build a clip from angles (T, H) and the root's positions (T, 3) and rotations (T, 4).
 
-    `fps` is None if neither the file nor the user states it.
+    `fps` is None if neither the file nor the user states it. `local` are the rotations (T, J, 4) of
+    ball joints.
     """
     metadata = robot.metadata() | {"source": source}
     fps = choose_frame_rate(fps, default_fps, metadata)
@@ -154,7 +152,7 @@ def build_clip(
             up=UP,
             frame_rate=fps,
             metadata=metadata,
-            **others,
+            local=local,
         )
     except InvalidClipError as error:
         raise CorruptionError(str(error)) from error

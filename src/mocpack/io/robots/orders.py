@@ -32,24 +32,14 @@ MAX_PROBE_FRAMES = 16
 
 @dataclass(frozen=True)
 class BodyMotion:
-    """A motion with the poses of all bodies, and names if the file has them.
+    """A motion with the poses of all bodies, and names if the file has them."""
 
-    Attributes
-    ----------
-    numbers : array, shape (T, N)
-        Angles.
-    positions, quaternions : arrays, shape (T, B, 3), (T, B, 4)
-        Positions and rotations of the bodies in the world, root first.
-    order : str, optional
-        Quaternion order, if the file states it.
-    """
-
-    numbers: F64
-    positions: F64
-    quaternions: F64
+    numbers: F64  # angles (T, N)
+    positions: F64  # of the bodies in the world (T, B, 3), root first
+    quaternions: F64  # of the bodies (T, B, 4)
     joint_names: list[str] | None
     body_names: list[str] | None
-    order: str | None
+    order: str | None  # of quaternions, if the file states it
     default_order: str
 
     def frames(self, at: Sequence[int]) -> BodyMotion:
@@ -69,7 +59,7 @@ def depth_first(robot: Robot) -> list[int]:
 
 def breadth_first(robot: Robot) -> list[int]:
     """Return the hinge rows in Isaac's order."""
-    depth = _body_depths(robot)
+    depth = _count_bodies_above(robot)
     return sorted(depth_first(robot), key=lambda h: depth[robot.hinges.joints[h]])
 
 
@@ -79,7 +69,7 @@ def bodies_depth_first(robot: Robot) -> list[int]:
 
 def bodies_breadth_first(robot: Robot) -> list[int]:
     """Return the bodies in Isaac's order, without fixed ones, which it merges."""
-    depth, seen, kept = _body_depths(robot), set[int](), []
+    depth, seen, kept = _count_bodies_above(robot), set[int](), []
     for b, body in enumerate(robot.bodies):
         if body.joint not in seen:
             seen.add(body.joint)
@@ -221,7 +211,7 @@ def _build_clip(
     return build_clip(robot, angles, positions, turns, fps=fps, source=source)
 
 
-def _body_depths(robot: Robot) -> list[int]:
+def _count_bodies_above(robot: Robot) -> list[int]:
     """Return the number of bodies above each joint; joints between bodies do not count."""
     bodies = {body.joint for body in robot.bodies}
     depths: list[int] = []

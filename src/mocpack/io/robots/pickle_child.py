@@ -50,18 +50,8 @@ STORAGES = {
     "BoolStorage": "|b1",
 }
 # Exceptions of the standard library for broken zip files and deflate streams.
-ZIP_ERRORS = (
-    zipfile.BadZipFile,
-    zlib.error,
-    EOFError,
-    NotImplementedError,
-    OSError,
-    OverflowError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-    struct.error,
-)
+ZIP_ERRORS: tuple[type[Exception], ...] = (zipfile.BadZipFile, zlib.error, struct.error, EOFError)
+ZIP_ERRORS += (OSError, OverflowError, RuntimeError, TypeError, ValueError)
 
 
 class UnsupportedPickle(Exception):  # noqa: N818 - not an error of the file

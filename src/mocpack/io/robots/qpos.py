@@ -82,8 +82,8 @@ def clip_from_qpos(
             names = (
                 names[-len(rows) :] if len(names) == len(rows) + 1 else names
             )  # without the root's name
-        found = match_columns_by_name(robot, names, "joint_names")
-        angles = numbers[:, [columns[column] for column in found]]
+        order_in_file = match_columns_by_name(robot, names, "joint_names")
+        angles = numbers[:, [columns[column] for column in order_in_file]]
     return build_clip(robot, angles, positions, turns, fps=fps, source=source, local=local)
 
 
@@ -104,19 +104,16 @@ def read_frame_rate(arrays: Arrays, fps: float | None) -> float | None:
 
 
 def read_table(arrays: Arrays, name: str) -> F64:
-    found = arrays.read(name).astype(np.float64)
-    if found.ndim != 2 or not len(found):
-        raise CorruptionError(f"{name} must be a table with one row per frame, got {found.shape}")
-    return found
+    rows = arrays.numbers(name)
+    if rows.ndim != 2 or not len(rows):
+        raise CorruptionError(f"{name} must be a table with one row per frame, got {rows.shape}")
+    return rows
 
 
 def read_words(arrays: Arrays, name: str) -> list[str] | None:
     """Return an array of texts as a list, or None if it is missing."""
-    if name not in arrays:
-        return None
-    found = arrays.read(name, kinds="US").ravel().tolist()
-    return [w.decode("utf-8", "replace") if isinstance(w, bytes) else str(w) for w in found]
+    return arrays.texts(name) if name in arrays else None
 
 
 def read_quaternion_order(arrays: Arrays) -> str | None:
-    return "".join(read_words(arrays, "quaternion_order") or []) or None
+    return "".join(arrays.texts("quaternion_order")) or None

@@ -10,15 +10,18 @@ import io
 import struct
 import zipfile
 from collections.abc import Mapping
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
+
+Value: TypeAlias = npt.NDArray[np.generic] | str | float | list[str]
 
 STORAGES = {"<f4": "FloatStorage", "|b1": "BoolStorage", "<i8": "LongStorage"}
 ZIP_TIMESTAMP = (1980, 1, 1, 0, 0, 0)  # fixed, so that equal motions give equal bytes
 
 
-def pack(values: Mapping[str, Any]) -> bytes:
+def pack(values: Mapping[str, Value]) -> bytes:
     """Return a dict as a PyTorch file; arrays of float32, bool and int64 become tensors."""
     out, storages = [b"\x80\x02}("], list[bytes]()
     for name, value in values.items():
@@ -33,11 +36,11 @@ def pack(values: Mapping[str, Any]) -> bytes:
     return file.getvalue()
 
 
-def _encode_value(value: Any, storages: list[bytes]) -> bytes:
+def _encode_value(value: Value, storages: list[bytes]) -> bytes:
     if isinstance(value, np.ndarray):
         return _encode_tensor(np.ascontiguousarray(value), storages)
-    if isinstance(value, (list, tuple)):
-        return b"](" + b"".join(_encode_value(part, storages) for part in value) + b"e"
+    if isinstance(value, list):
+        return b"](" + b"".join(map(_encode_text, value)) + b"e"
     if isinstance(value, str):
         return _encode_text(value)
     if isinstance(value, int):
@@ -45,28 +48,22 @@ def _encode_value(value: Any, storages: list[bytes]) -> bytes:
     return b"G" + struct.pack(">d", float(value))
 
 
-def _encode_tensor(array: np.ndarray[Any, Any], storages: list[bytes]) -> bytes:
+def _encode_tensor(array: npt.NDArray[np.generic], storages: list[bytes]) -> bytes:
     """Return the pickle instructions of a tensor, and append its data to `storages`."""
     kind = STORAGES[array.dtype.str]
-    place = b"(" + _encode_text("storage") + f"ctorch\n{kind}\n".encode()
-    place += (
-        _encode_text(str(len(storages))) + _encode_text("cpu") + _encode_int(array.size) + b"tQ"
+    words = (
+        _encode_text("storage"),
+        f"ctorch\n{kind}\n".encode(),
+        _encode_text(str(len(storages))),
     )
+    place = b"(" + b"".join(words) + _encode_text("cpu") + _encode_int(array.size) + b"tQ"
     storages.append(array.tobytes())
     strides = [stride // array.itemsize for stride in array.strides]
     sizes = b"(" + b"".join(map(_encode_int, array.shape)) + b"t"
     steps = b"(" + b"".join(map(_encode_int, strides)) + b"t"
     hooks = b"ccollections\nOrderedDict\n)R"
-    return (
-        b"ctorch._utils\n_rebuild_tensor_v2\n("
-        + place
-        + _encode_int(0)
-        + sizes
-        + steps
-        + b"\x89"
-        + hooks
-        + b"tR"
-    )
+    parts = (place, _encode_int(0), sizes, steps, b"\x89", hooks)
+    return b"ctorch._utils\n_rebuild_tensor_v2\n(" + b"".join(parts) + b"tR"
 
 
 def _encode_int(number: int) -> bytes:

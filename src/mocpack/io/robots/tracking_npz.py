@@ -2,8 +2,7 @@
 
 ``fps``, ``joint_pos`` (T, N), ``joint_vel``, ``body_pos_w`` (T, B, 3), ``body_quat_w`` (T, B, 4) as
 (w, x, y, z), ``body_lin_vel_w``, ``body_ang_vel_w``. mjlab uses MuJoCo's order of joints and
-bodies,
-BeyondMimic Isaac's. Reading keeps only angles and root; writing computes the rest from them.
+bodies, BeyondMimic Isaac's. Reading keeps only angles and root; writing computes the rest.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ def read(
     arrays = Arrays(data)
     given = BodyMotion(
         read_table(arrays, "joint_pos"),
-        arrays.read("body_pos_w").astype(np.float64),
-        arrays.read("body_quat_w").astype(np.float64),
+        arrays.numbers("body_pos_w"),
+        arrays.numbers("body_quat_w"),
         read_words(arrays, "joint_names"),
         read_words(arrays, "body_names"),
         quaternion or read_quaternion_order(arrays),
