@@ -130,8 +130,7 @@ def write(clip: AnyClip) -> bytes:
     """Return a clip of an SMPL body in AMASS layout: rotation vectors, z up, meters.
 
     The frame rate is stored under both names that readers use. SMPL-X files also hold the poses
-    split
-    by body part.
+    split by body part.
     """
     if not isinstance(clip, Clip) or clip.header.is_scaled or clip.take_data.times is not None:
         raise UnsupportedClipError("AMASS holds one body at even frame times, without scales")

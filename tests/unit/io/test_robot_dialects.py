@@ -19,7 +19,11 @@ from mocpack.io import npz, write_bytes
 from mocpack.io.robots.files import read_robot
 from mocpack.io.robots.kinematics import robot_motion
 from mocpack.io.robots.motion import build_clip
-from mocpack.io.robots.orders import bodies_breadth_first, breadth_first, depth_first
+from mocpack.io.robots.orders import (
+    list_bodies_breadth_first,
+    list_hinges_breadth_first,
+    list_hinges_depth_first,
+)
 from mocpack.io.table import ROBOT_DIALECTS
 from mocpack.model import rotations
 from mocpack.testing import walk
@@ -118,9 +122,9 @@ def test_isaac_counts_joints_and_bodies_breadth_first(tmp_path):
     path.write_text(f"<robot>{''.join(lines)}</robot>")
     robot = read_robot(path)
     names = robot.hinges.names
-    assert [names[h] for h in depth_first(robot)] == ["ja", "jc", "jb", "jd"]
-    assert [names[h] for h in breadth_first(robot)] == ["ja", "jb", "jc", "jd"]
-    assert [robot.bodies[b].name for b in bodies_breadth_first(robot)] == list("rabcd")
+    assert [names[h] for h in list_hinges_depth_first(robot)] == ["ja", "jc", "jb", "jd"]
+    assert [names[h] for h in list_hinges_breadth_first(robot)] == ["ja", "jb", "jc", "jd"]
+    assert [robot.bodies[b].name for b in list_bodies_breadth_first(robot)] == list("rabcd")
 
 
 @pytest.mark.parametrize("dialect", ["mjlab", "beyondmimic"])
@@ -183,7 +187,7 @@ def test_asap_pickles_of_joblib_are_read_by_name(clip, robot_file):
     one = {
         "root_trans_offset": root.astype(np.float32),
         "root_rot": turned,
-        "dof": motion.angles[:, depth_first(motion.robot)],
+        "dof": motion.angles[:, list_hinges_depth_first(motion.robot)],
         "fps": 50,
         "pose_aa": np.zeros((50, 3, 3), np.float32),
     }

@@ -17,21 +17,23 @@ from mocpack.io.robots import bones_seed, csv, torch_file, tracking_npz
 from mocpack.io.robots.kinematics import RobotMotion, robot_motion
 from mocpack.io.robots.motion import DEFAULT_FPS
 from mocpack.io.robots.orders import (
-    bodies_breadth_first,
-    bodies_depth_first,
-    breadth_first,
-    depth_first,
+    list_bodies_breadth_first,
+    list_bodies_depth_first,
+    list_hinges_breadth_first,
+    list_hinges_depth_first,
 )
 from mocpack.model import rotations
 from mocpack.model.clip import MAX_QUIET_ANGLE_RAD, AnyClip, Clip
 
 
 def _write_mjlab(motion: RobotMotion) -> bytes:
-    return tracking_npz.write(motion, depth_first(motion.robot), bodies_depth_first(motion.robot))
+    return tracking_npz.write(
+        motion, list_hinges_depth_first(motion.robot), list_bodies_depth_first(motion.robot)
+    )
 
 
 def _write_beyondmimic(motion: RobotMotion) -> bytes:
-    rows, bodies = breadth_first(motion.robot), bodies_breadth_first(motion.robot)
+    rows, bodies = list_hinges_breadth_first(motion.robot), list_bodies_breadth_first(motion.robot)
     return tracking_npz.write(motion, rows, bodies)
 
 
@@ -41,7 +43,9 @@ def _write_qpos(motion: RobotMotion) -> bytes:
         {
             "qpos": motion.qpos,
             "fps": motion.frame_rate,
-            "joint_names": np.array([names[h] for h in depth_first(motion.robot)], np.str_),
+            "joint_names": np.array(
+                [names[h] for h in list_hinges_depth_first(motion.robot)], np.str_
+            ),
             "quaternion_order": "wxyz",
         }
     )
@@ -58,7 +62,7 @@ def _write_gmr(motion: RobotMotion) -> bytes:
     root, turned = motion.root_pose
     back = rotations.conjugate(turned)[:, np.newaxis]
     local = rotations.rotate(back, motion.body_poses[0] - root[:, np.newaxis])
-    rows, names = depth_first(motion.robot), motion.robot.hinges.names
+    rows, names = list_hinges_depth_first(motion.robot), motion.robot.hinges.names
     content = {
         "fps": motion.frame_rate,
         "root_pos": root,
@@ -72,7 +76,7 @@ def _write_gmr(motion: RobotMotion) -> bytes:
 
 
 def _write_protomotions(motion: RobotMotion) -> bytes:
-    rows, names = depth_first(motion.robot), motion.robot.hinges.names
+    rows, names = list_hinges_depth_first(motion.robot), motion.robot.hinges.names
     positions, turns = motion.body_poses
     linear, angular = motion.body_velocities
 

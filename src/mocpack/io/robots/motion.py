@@ -41,12 +41,12 @@ def match_columns_by_name(robot: Robot, names: Sequence[str], what: str) -> list
         raise CorruptionError(
             f"{what} does not match the robot {robot.name!r}: "
             + "; ".join(
-                f"{words} {list_names(found)}"
-                for words, found in (
+                f"{words} {list_names(wrong)}"
+                for words, wrong in (
                     ("missing in the file:", missing),
                     ("unknown to the robot:", strange),
                 )
-                if found
+                if wrong
             )
         )
     return [place.get(_strip_suffixes(name), -1) for name in robot.hinges.names]

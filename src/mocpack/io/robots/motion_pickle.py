@@ -27,7 +27,7 @@ from mocpack.io.robots.orders import (
     MAX_BODY_OFFSET_M,
     BodyMotion,
     clip_from_bodies,
-    depth_first,
+    list_hinges_depth_first,
     match_columns_by_order,
 )
 from mocpack.io.robots.restricted_pickle import to_array
@@ -107,7 +107,9 @@ def _read_angles(robot: Robot, motion: Mapping[str, object]) -> F64:
     if names is not None:
         columns = match_columns_by_name(robot, names, "the pickle")
     else:
-        columns = match_columns_by_order(robot, numbers.shape[1], depth_first(robot), "the pickle")
+        columns = match_columns_by_order(
+            robot, numbers.shape[1], list_hinges_depth_first(robot), "the pickle"
+        )
     if max(columns) >= numbers.shape[1]:
         raise CorruptionError(
             f"{name} has {numbers.shape[1]} columns, but {len(names or [])} names"

@@ -52,22 +52,22 @@ class BodyMotion:
         )
 
 
-def depth_first(robot: Robot) -> list[int]:
+def list_hinges_depth_first(robot: Robot) -> list[int]:
     """Return the hinge rows in MuJoCo's order."""
     return list(robot.hinges.by_joint)
 
 
-def breadth_first(robot: Robot) -> list[int]:
+def list_hinges_breadth_first(robot: Robot) -> list[int]:
     """Return the hinge rows in Isaac's order."""
     depth = _count_bodies_above(robot)
-    return sorted(depth_first(robot), key=lambda h: depth[robot.hinges.joints[h]])
+    return sorted(list_hinges_depth_first(robot), key=lambda h: depth[robot.hinges.joints[h]])
 
 
-def bodies_depth_first(robot: Robot) -> list[int]:
+def list_bodies_depth_first(robot: Robot) -> list[int]:
     return list(range(len(robot.bodies)))
 
 
-def bodies_breadth_first(robot: Robot) -> list[int]:
+def list_bodies_breadth_first(robot: Robot) -> list[int]:
     """Return the bodies in Isaac's order, without fixed ones, which it merges."""
     depth, seen, kept = _count_bodies_above(robot), set[int](), []
     for b, body in enumerate(robot.bodies):
@@ -78,8 +78,8 @@ def bodies_breadth_first(robot: Robot) -> list[int]:
 
 
 ORDERS = {
-    "MuJoCo's": (depth_first, bodies_depth_first),
-    "Isaac's": (breadth_first, bodies_breadth_first),
+    "MuJoCo's": (list_hinges_depth_first, list_bodies_depth_first),
+    "Isaac's": (list_hinges_breadth_first, list_bodies_breadth_first),
 }
 
 
@@ -91,15 +91,13 @@ def clip_from_bodies(robot: Robot, given: BodyMotion, fps: float | None, source:
     for name, (rows, bodies) in ORDERS.items():
         for order in (given.order,) if given.order else ("wxyz", "xyzw"):
             columns = _match_columns(robot, given, rows(robot))
-            found = _match_bodies(robot, given, bodies(robot))
-            if found is None:
+            match = _match_bodies(robot, given, bodies(robot))
+            if match is None:
                 continue
-            body, at = found
-            distances = _measure_offsets(robot, few, columns, order, body, at)
+            distances = _measure_offsets(robot, few, columns, order, *match)
             worst = int(distances.argmax())
-            tries.append(
-                (float(distances.max()), name, order, columns, robot.bodies[body[worst]].name)
-            )
+            worst_body = robot.bodies[match[0][worst]].name
+            tries.append((float(distances[worst]), name, order, columns, worst_body))
     if not tries:
         raise CorruptionError(
             f"the file has {given.positions.shape[1]} bodies without names, but the robot "

@@ -371,12 +371,12 @@ def _inflate(data: bytes) -> bytes:
     limit = min(MAX_INFLATED_BYTES, max(MAX_EXPANSION * len(data), 1 << 24))
     stream = zlib.decompressobj()
     try:
-        found = stream.decompress(data, limit + 1)
+        inflated = stream.decompress(data, limit + 1)
     except zlib.error as error:
         raise BrokenPickle(f"invalid pickle: {error}") from error
-    if len(found) > limit:
+    if len(inflated) > limit:
         raise UnsupportedPickle("the compressed pickle expands more than a motion can need")
-    return found
+    return inflated
 
 
 def _load_torch(data: bytes) -> tuple[object, int]:

@@ -31,21 +31,21 @@ class Element:
     @property
     def size(self) -> int:
         """The number of elements in this tree."""
-        found, waiting = 0, [self]
+        count, waiting = 0, [self]
         while waiting:
-            found += 1
+            count += 1
             waiting += waiting.pop().children
-        return found
+        return count
 
     def first(self, tag: str) -> Element | None:
         return next(self.all(tag), None)
 
     def word(self, name: str, default: str | None = None) -> str:
         """Return an attribute; raise an error if it is missing and has no default."""
-        found = self.attributes.get(name, default)
-        if found is None:
+        value = self.attributes.get(name, default)
+        if value is None:
             raise CorruptionError(f"<{self.tag}> {self._quote_name()}has no {name}")
-        return found
+        return value
 
     def number(self, name: str, default: float) -> float:
         return float(self.numbers(name, 1, [default])[0])
@@ -55,16 +55,16 @@ class Element:
         if name not in self.attributes:
             return np.array(default, np.float64)
         try:
-            found = np.array([float(word) for word in self.attributes[name].split()], np.float64)
+            values = np.array([float(word) for word in self.attributes[name].split()], np.float64)
         except ValueError:
-            found = np.zeros(0)
-        if len(found) != count or not np.isfinite(found).all() or (np.abs(found) > 1e6).any():
+            values = np.zeros(0)
+        if len(values) != count or not (np.abs(values) <= 1e6).all():  # written so that NaN fails
             words = "a number" if count == 1 else f"{count} numbers"
             raise CorruptionError(
                 f"{name} of <{self.tag}> {self._quote_name()}must be {words} within ±1e6, "
                 f"got {self.attributes[name][:60]!r}"
             )
-        return found
+        return values
 
     def _quote_name(self) -> str:
         name = self.attributes.get("name")
