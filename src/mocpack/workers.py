@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnContext, SpawnProcess
 from threading import Thread
 from time import monotonic, sleep
-from typing import Any
+from typing import Generic, Self, TypeVar, TypeVarTuple
 
 from mocpack import progress
 from mocpack.common.termination import unwind_when_terminated
@@ -30,6 +30,9 @@ THREAD_COUNT_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_TH
 PROGRESS_INTERVAL_S = 0.5  # between progress messages of a worker
 LATE_CHECK_S = 0.5  # between checks for jobs that take too long
 STOP_TIMEOUT_S = 0.3  # for a stopped worker to remove its unfinished file
+
+Job = TypeVarTuple("Job")  # the arguments of one call
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -48,15 +51,15 @@ def spawn_context() -> SpawnContext:
 
 
 def run_each(
-    work: Callable[..., Any],
-    jobs: Sequence[tuple[Any, ...]],
+    work: Callable[[*Job], Result],
+    jobs: Sequence[tuple[*Job]],
     *,
     workers: int,
     max_crashes: int = 1,
     max_seconds: float | None = None,
     on_start: Callable[[int], None] = lambda index: None,
     on_progress: Callable[[int, float], None] = lambda index, share: None,
-) -> Generator[tuple[int, Any], None, None]:
+) -> Generator[tuple[int, Result | LostJob], None, None]:
     """Run ``work(*job)`` for each job; yield (job index, result or `LostJob`) as jobs finish.
 
     Each process has its share of the cores and runs one job at a time, so its death loses no other
@@ -81,31 +84,29 @@ def run_each(
         yield from group.run(jobs, on_start=on_start, on_progress=on_progress)
 
 
-class WorkerGroup:
+class WorkerGroup(Generic[*Job, Result]):
     """Worker processes for several lists of jobs; they end with the ``with`` block.
 
     Parameters
     ----------
     work, workers, max_crashes, max_seconds
-        As for `run_each`; processes start when there are jobs for them.
-    initargs : tuple
-        First arguments of `work`, sent to each process once.
+        As for `run_each`; processes start when there are jobs for them. Each process receives
+        `work` once, so a `functools.partial` can hold arguments that all jobs share.
     """
 
     def __init__(
         self,
-        work: Callable[..., Any],
+        work: Callable[[*Job], Result],
         workers: int,
         *,
         max_crashes: int = 1,
         max_seconds: float | None = None,
-        initargs: tuple[Any, ...] = (),
     ) -> None:
-        self._work, self._workers, self._initargs = work, workers, initargs
+        self._work, self._workers = work, workers
         self._max_crashes, self._max_seconds = max_crashes, max_seconds
-        self._members: list[_Worker] = []
+        self._members: list[_Worker[*Job, Result]] = []
 
-    def __enter__(self) -> WorkerGroup:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -114,19 +115,19 @@ class WorkerGroup:
 
     def run(
         self,
-        jobs: Sequence[tuple[Any, ...]],
+        jobs: Sequence[tuple[*Job]],
         *,
         on_start: Callable[[int], None] = lambda index: None,
         on_progress: Callable[[int, float], None] = lambda index, done: None,
-    ) -> Generator[tuple[int, Any], None, None]:
-        """Do ``work(*initargs, *job)`` for each job; yield as `run_each` does."""
+    ) -> Generator[tuple[int, Result | LostJob], None, None]:
+        """Run ``work(*job)`` for each job; yield as `run_each` does."""
         waiting = deque(range(len(jobs)))
         crashes = [0] * len(jobs)
         try:
-            while waiting or self._busy():
+            while waiting or self._busy_workers():
                 self._assign_jobs(jobs, waiting, on_start)
                 for worker in self._wait_for_workers():
-                    index, result = worker.index, worker.result()
+                    index, result = worker.index, worker.receive()
                     if isinstance(result, _Started):
                         worker.started, worker.job_started_at = True, monotonic()
                         continue
@@ -148,23 +149,23 @@ class WorkerGroup:
                     yield index, result
         finally:
             # stop workers that still run jobs of this list
-            late = self._busy()
+            late = self._busy_workers()
             self._members = [worker for worker in self._members if worker.index is None]
             _stop_workers(late)
 
-    def _busy(self) -> list[_Worker]:
+    def _busy_workers(self) -> list[_Worker[*Job, Result]]:
         return [worker for worker in self._members if worker.index is not None]
 
     def _assign_jobs(
         self,
-        jobs: Sequence[tuple[Any, ...]],
+        jobs: Sequence[tuple[*Job]],
         waiting: deque[int],
         on_start: Callable[[int], None],
     ) -> None:
-        idle = len(self._members) - len(self._busy())
+        idle = len(self._members) - len(self._busy_workers())
         missing = min(self._workers - len(self._members), len(waiting) - idle)
         cores = core_count() // self._workers
-        self._members += [_start_worker(self._work, self._initargs, cores) for _ in range(missing)]
+        self._members += [_start_worker(self._work, cores) for _ in range(missing)]
         for worker in self._members:
             if waiting and worker.index is None:
                 worker.index = waiting.popleft()
@@ -172,11 +173,11 @@ class WorkerGroup:
                 on_start(worker.index)
                 worker.send(jobs[worker.index])
 
-    def _wait_for_workers(self) -> list[_Worker]:
+    def _wait_for_workers(self) -> list[_Worker[*Job, Result]]:
         """Return the workers that have sent something or died, after killing late ones."""
         limit = self._max_seconds
         ready = wait([worker.pipe for worker in self._members], limit and LATE_CHECK_S)
-        for worker in self._busy():
+        for worker in self._busy_workers():
             late = limit is not None and monotonic() - worker.job_started_at > limit
             if late and worker.started and worker.pipe not in ready:
                 worker.process.kill()
@@ -220,7 +221,7 @@ class _Progress:
 
 
 @dataclass
-class _Worker:
+class _Worker(Generic[*Job, Result]):
     """A process and the pipe to it; `index` is the index of its current job."""
 
     process: SpawnProcess
@@ -230,21 +231,22 @@ class _Worker:
     job_started_at: float = 0.0
     death: str | None = None
 
-    def send(self, job: tuple[Any, ...]) -> None:
-        # `result` notices if the process is dead
+    def send(self, job: tuple[*Job]) -> None:
+        # `receive` notices if the process is dead
         with suppress(BrokenPipeError, ConnectionResetError):
             self.pipe.send(job)
 
-    def result(self) -> Any:
+    def receive(self) -> Result | LostJob | _Started | _Progress:
         try:
-            return self.pipe.recv()
+            message: Result | _Started | _Progress = self.pipe.recv()
+            return message
         except (EOFError, OSError):
             self.process.join()
             self.pipe.close()
             return LostJob(self.death or describe_exit(self.process.exitcode))
 
 
-def _check_start(worker: _Worker) -> None:
+def _check_start(worker: _Worker[*Job, Result]) -> None:
     """Raise if a process exited before it started to work, because all others would do the same."""
     if not worker.started and (worker.process.exitcode or 0) > 0:
         raise UsageError(
@@ -253,12 +255,10 @@ def _check_start(worker: _Worker) -> None:
         )
 
 
-def _start_worker(work: Callable[..., Any], initargs: tuple[Any, ...], cores: int) -> _Worker:
+def _start_worker(work: Callable[[*Job], Result], cores: int) -> _Worker[*Job, Result]:
     context = spawn_context()
     ours, theirs = context.Pipe()
-    process = context.Process(
-        target=_worker_main, args=(work, initargs, cores, theirs), daemon=True
-    )
+    process = context.Process(target=_worker_main, args=(work, cores, theirs), daemon=True)
     with _block_interrupts():
         process.start()
     theirs.close()  # so that the pipe closes when the process ends
@@ -278,9 +278,7 @@ def _block_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _worker_main(
-    work: Callable[..., Any], initargs: tuple[Any, ...], cores: int, pipe: Connection
-) -> None:
+def _worker_main(work: Callable[[*Job], Result], cores: int, pipe: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     exit_with_parent()
     set_core_count(cores)
@@ -289,7 +287,7 @@ def _worker_main(
         while True:
             job = pipe.recv()
             with progress.report_to(_progress_sender(pipe)):
-                result = work(*initargs, *job)
+                result = work(*job)
             pipe.send(result)
 
 
@@ -306,7 +304,7 @@ def _progress_sender(pipe: Connection) -> Callable[[float], None]:
     return send
 
 
-def _stop_workers(crew: Sequence[_Worker]) -> None:
+def _stop_workers(crew: Sequence[_Worker[*Job, Result]]) -> None:
     for worker in crew:
         worker.pipe.close()  # an idle worker exits by itself
         if worker.index is not None:

@@ -129,6 +129,27 @@ def test_an_unknown_option_names_the_help_of_the_command_and_a_close_option(comm
     assert names(result.stderr, f"--quite --quiet mocpack {command} --help")
 
 
+@pytest.mark.parametrize(
+    ("command", "old", "new"),
+    [
+        ("compress", "jobs", "workers"),
+        *(
+            (command, *pair)
+            for command in app.OLD_OPTIONS
+            for pair in app.OLD_OPTIONS[command].items()
+            if command
+        ),
+    ],
+)
+def test_old_names_of_options_work_and_are_not_listed(command, old, new):
+    loaded = app.load(command)
+    name = next(one.name for one in loaded.params if f"--{new}" in one.opts)
+    for option in (f"--{old}", f"--{new}"):
+        context = loaded.make_context(command, [option, "7"], resilient_parsing=True)
+        assert context.params[name] in (7, "7", ["7"])
+    assert f"--{old} " not in run(*command.split(), "--help", COLUMNS="200").stdout
+
+
 @pytest.mark.parametrize("words", [[], ["corpus"], *(name.split() for name in app.COMMANDS)])
 def test_help_shows_plain_types_and_none_for_flags(words):
     listed = run(*words, "--help", COLUMNS="200")

@@ -503,7 +503,7 @@ def test_info_shows_the_take_data(folder):
 def test_edit_moves_a_joint_to_its_target_and_prints_what_moved(folder):
     packed = folder / "walk.mocp"
     packed.write_bytes(mocpack.encode(mocpack.read(folder / "walk.bvh"), "latent-spline"))
-    words = ("--at", 0.25, "--joint", "LeftHand", "--to", "0.4,1.3,0.3", "--json")
+    words = ("--at", 0.25, "--joint", "LeftHand", "--position", "0.4,1.3,0.3", "--json")
     done = run("edit", packed, *words, "-o", folder / "edited.mocp")
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)[0]
@@ -526,7 +526,7 @@ def test_edit_reads_and_writes_other_formats(folder):
 @pytest.mark.parametrize(
     ("words", "named"),
     [
-        (("--at", 0.1, "--joint", "Hips"), "--to --by --turn"),
+        (("--at", 0.1, "--joint", "Hips"), "--position --by --turn"),
         (("--at", 9, "--joint", "Hips", "--by", "0,0,0"), "time 9.0"),
         (("--at", 0.1, "--joint", "Tail", "--by", "0,0,0"), "'Tail' Hips"),
         (("--at", 0.1, "--joint", "Hips", "--by", "up"), "'up'"),

@@ -266,3 +266,22 @@ def test_pack_limits_angles(folder):
     assert run(*words, "--max-error", "5mm", "--max-angle", "0.3deg", folder=folder).returncode == 0
     with mocpack.open_corpus(folder / "angles.mocps") as found:
         assert found["one"].errors.max_angle <= found["one"].errors.declared_angle
+
+
+@pytest.mark.parametrize("words", ["--to npz", "--to bvh", "--as folder --format .bvh"])
+def test_export_writes_a_file_per_clip(folder, tmp_path, words):
+    made = run(
+        "corpus", "export", "all.mocps", "-o", tmp_path / "out", *words.split(), folder=folder
+    )
+    assert made.returncode == 0, made.stderr
+    suffix = ".npz" if "npz" in words else ".bvh"
+    assert sorted(path.suffix for path in tmp_path.rglob("*.*")) == [suffix, suffix]
+
+
+def test_export_to_an_unknown_format_names_the_known_ones(folder, tmp_path):
+    made = run(
+        "corpus", "export", "all.mocps", "-o", tmp_path / "out", "--to", "bhv", folder=folder
+    )
+    assert made.returncode == 2
+    assert names(made.stderr, "'.bhv' .bvh")
+    assert not (tmp_path / "out").exists()

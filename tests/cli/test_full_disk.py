@@ -69,7 +69,7 @@ COMMANDS = {
     "merge": ("corpus merge IN/many.mocps -o OUT/x.mocps", "x.mocps"),
     "repair": ("corpus repair IN/many.mocps -o OUT/x.mocps", "x.mocps"),
     "extract": ("corpus extract IN/many.mocps -o OUT", "a.mocp"),
-    "export": ("corpus export IN/many.mocps --as parquet -o OUT/x.parquet", "x.parquet"),
+    "export": ("corpus export IN/many.mocps --to parquet -o OUT/x.parquet", "x.parquet"),
     "scene": ("scene IN/walk.bvh IN/many/a.bvh --max-error 1mm -o OUT/x.mocp", "x.mocp"),
     "demo": ("demo --out OUT", "raw.mocp"),
     "bench": ("bench --data IN/walk.bvh --codec raw --no-speed --out OUT", "OUT"),

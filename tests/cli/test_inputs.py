@@ -176,7 +176,7 @@ def test_no_input_is_overwritten(packed_takes, words):
         "compare URL/a.mocp a.mocp",
         "scene a.bvh -o URL/a.mocp",
         "corpus extract a.mocps -o URL",
-        "corpus export a.mocps -o URL --as npz",
+        "corpus export a.mocps -o URL --to npz",
     ],
 )
 def test_only_archives_can_be_urls(packed_takes, words):

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -92,7 +93,7 @@ def test_a_crew_keeps_its_processes_from_one_list_to_the_next():
 
 
 def test_shared_arguments_are_sent_to_each_worker_once():
-    with WorkerGroup(act, 1, initargs=("a",)) as group:
+    with WorkerGroup(partial(act, "a"), 1) as group:
         assert [found[0] for _, found in group.run([(), ()])] == ["a", "a"]
 
 

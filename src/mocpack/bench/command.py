@@ -52,7 +52,7 @@ def run(
         ),
     ] = None,
     frames: options.Frames = None,
-    jobs: options.Workers = 1,
+    workers: options.Workers = 1,
     time_limit: Annotated[
         float | None,
         typer.Option(help="Stop a measurement after this many seconds and count it as failed."),
@@ -98,7 +98,7 @@ def run(
             clips,
             settings,
             out,
-            workers=jobs,
+            workers=workers,
             frames=frames,
             timed=speed,
             max_seconds=time_limit,

@@ -16,11 +16,11 @@ from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
 from functools import partial, wraps
-from inspect import Parameter, Signature
-from typing import Annotated, Any, NoReturn, get_type_hints
+from inspect import Parameter as FunctionParameter
+from typing import TYPE_CHECKING, Annotated, NoReturn, get_type_hints
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 import mocpack
 from mocpack.cli.terminal import (
@@ -33,6 +33,10 @@ from mocpack.cli.terminal import (
 from mocpack.common.optional_packages import load_part
 from mocpack.common.termination import signal_exit_code, unwind_when_terminated
 from mocpack.errors import FormatError, TruncatedError
+
+if TYPE_CHECKING:
+    from typer._click.core import Command as ClickCommand
+    from typer._click.core import Context, Parameter
 
 # Groups of commands. The commands of a group are in COMMANDS, as "GROUP COMMAND".
 GROUPS = {
@@ -101,22 +105,31 @@ GUIDE = f"""\
 
 mocpack --help lists all commands, mocpack COMMAND --help lists the options of one."""
 CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"]}
+# Old names of options, which still work but are not listed, by command; "" stands for all commands.
+OLD_OPTIONS = {
+    "": {"jobs": "workers"},
+    "corpus export": {"as": "to"},
+    "edit": {"to": "position"},
+    "live send": {"to": "url"},
+}
 
 
 class Command(TyperCommand):
     """A command whose help shows types only for options that take a value."""
 
-    def get_params(self, ctx: Any) -> Any:
+    def get_params(self, ctx: Context) -> list[Parameter]:
         return _simplify_types(super().get_params(ctx))
 
 
 class Group(TyperGroup):
     """A group that suggests commands of other groups for an unknown command."""
 
-    def get_params(self, ctx: Any) -> Any:
+    def get_params(self, ctx: Context) -> list[Parameter]:
         return _simplify_types(super().get_params(ctx))
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+    def resolve_command(
+        self, ctx: Context, args: list[str]
+    ) -> tuple[str | None, ClickCommand | None, list[str]]:
         word = args[0]
         if not ctx.resilient_parsing and word not in self.commands and not word.startswith("-"):
             close = " or ".join(f"'mocpack {words}'" for words in suggest_commands(word))
@@ -136,9 +149,15 @@ class LazyCommand(Command):
         )
         self._words = words
 
-    def make_context(self, *words: Any, **options: Any) -> Any:
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: Context | None = None,
+        **settings: object,
+    ) -> Context:
         with _convert_ctrl_c():
-            return load(self._words).make_context(*words, **options)
+            return load(self._words).make_context(info_name, args, parent, **settings)
 
 
 def suggest_commands(word: str) -> list[str]:
@@ -148,19 +167,19 @@ def suggest_commands(word: str) -> list[str]:
     return [words for words in [*COMMANDS, *GROUPS] if _last_word(words) in close]
 
 
-def _simplify_types(parameters: Any) -> Any:
+def _simplify_types(parameters: list[Parameter]) -> list[Parameter]:
     """Make newer typer show no type for flags and arguments, and plain types for options."""
     for one in parameters:
         if getattr(one, "is_flag", False) or one.param_type_name == "argument":
-            one.display_type_rich = lambda ctx: None
-        elif hasattr(type(one), "display_type_rich"):
-            one.display_type_rich = partial(_plain_type, one)
+            one.__dict__["display_type_rich"] = lambda ctx: None
+        elif isinstance(one, TyperOption) and hasattr(TyperOption, "display_type_rich"):
+            one.__dict__["display_type_rich"] = partial(_plain_type, one)
     return parameters
 
 
-def _plain_type(option: Any, ctx: Any) -> str | None:
+def _plain_type(option: TyperOption, ctx: Context) -> str | None:
     """Return ``<str>`` for an option of type ``list[str]``, ``<int>`` for one with a range."""
-    shown = type(option).display_type_rich(option, ctx)
+    shown = TyperOption.display_type_rich(option, ctx)
     return shown and re.sub(r"list\[(\w+)\]| range(?=>)", r"\1", shown)
 
 
@@ -177,31 +196,36 @@ def module_name(words: str) -> str:
     return ".".join([PLUGGED_IN.get(first, f"mocpack.cli.{first}"), *rest])
 
 
-def load(words: str) -> Any:
+def load(words: str) -> ClickCommand:
     """Import a command's module and return the command."""
+    new_names = OLD_OPTIONS[""] | OLD_OPTIONS.get(words, {})
+    settings = {"token_normalize_func": lambda name: new_names.get(name, name)}
     one = typer.Typer(
-        add_completion=False, pretty_exceptions_enable=False, context_settings=CONTEXT_SETTINGS
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings=CONTEXT_SETTINGS | settings,
     )
     module = load_part(module_name(words), purpose=f"mocpack {words}")
     one.command(name=_last_word(words), cls=Command, epilog=EXIT_CODES)(_wrap_command(module.run))
     return typer.main.get_command(one)
 
 
-def build() -> Any:
+def build() -> TyperGroup:
     """Return the top-level group with all commands and groups."""
     root = _make_group("mocpack", ABOUT, _run_root)
+    groups = {"": root}
     for words in COMMANDS:
-        parent = root
-        if " " in words:
-            name = words.partition(" ")[0]
-            if name not in root.commands:
-                root.add_command(_make_group(name, GROUPS[name], _show_help, add_completion=False))
-            parent = root.commands[name]
-        parent.add_command(LazyCommand(words))
+        name, has_group, _ = words.partition(" ")
+        if has_group and name not in groups:
+            groups[name] = _make_group(name, GROUPS[name], _show_help, add_completion=False)
+            root.add_command(groups[name])
+        groups[name if has_group else ""].add_command(LazyCommand(words))
     return root
 
 
-def _make_group(name: str, about: str, begin: Callable[..., None], **settings: Any) -> Any:
+def _make_group(
+    name: str, about: str, begin: Callable[..., None], *, add_completion: bool = True
+) -> TyperGroup:
     """Return an empty group; `begin` runs before its command, or alone if none is given."""
     group = typer.Typer(
         name=name,
@@ -210,10 +234,11 @@ def _make_group(name: str, about: str, begin: Callable[..., None], **settings: A
         epilog=EXIT_CODES,
         pretty_exceptions_enable=False,
         context_settings=CONTEXT_SETTINGS,
-        **settings,
+        add_completion=add_completion,
     )
     group.callback(invoke_without_command=True)(begin)
-    command: Any = typer.main.get_command(group)
+    command = typer.main.get_command(group)
+    assert isinstance(command, TyperGroup)
     command.rich_help_panel = _help_panel(name)
     return command
 
@@ -256,22 +281,23 @@ def _run_root(
 def _wrap_command(run: Callable[..., int]) -> Callable[..., int]:
     """Add what all commands share: ``--quiet``, and errors as JSON with ``--json``.
 
-    A parameter whose type is a dataclass becomes a group of options, one per field. A
-    `TruncatedError` becomes a `FormatError`, because click mistakes an EOFError for Ctrl-D.
+    A `TruncatedError` becomes a `FormatError`, because click mistakes an EOFError for Ctrl-D.
     """
     from mocpack.cli.files import describe_error
 
     signature = inspect.signature(run, eval_str=True)
-    groups: dict[str, Any] = {
-        name: one.annotation
-        for name, one in signature.parameters.items()
-        if is_dataclass(one.annotation)
-    }
+    groups: dict[str, tuple[Callable[..., object], list[str]]] = {}
+    parameters: list[FunctionParameter] = []
+    for name, one in signature.parameters.items():
+        own = _list_options(one)
+        parameters += own
+        if own != [one]:
+            groups[name] = one.annotation, [option.name for option in own]
 
     @wraps(run)
-    def wrapped(*words: Any, quiet: bool, **options: Any) -> int:
-        for name, group in groups.items():
-            options[name] = group(**{one.name: options.pop(one.name) for one in fields(group)})
+    def wrapped(*words: object, quiet: bool, **options: object) -> int:
+        for name, (group, own) in groups.items():
+            options[name] = group(**{option: options.pop(option) for option in own})
         try:
             with set_quiet(quiet), _convert_ctrl_c():
                 return run(*words, **options)
@@ -287,24 +313,23 @@ def _wrap_command(run: Callable[..., int]) -> Callable[..., int]:
                 raise FormatError(str(error)) from error
             raise
 
-    parameters = list(_flatten(signature))
-    parameters.append(Parameter("quiet", Parameter.KEYWORD_ONLY, default=False, annotation=Quiet))
+    kind = FunctionParameter.KEYWORD_ONLY
+    parameters.append(FunctionParameter("quiet", kind, default=False, annotation=Quiet))
     wrapped.__dict__["__signature__"] = signature.replace(parameters=parameters)
     wrapped.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": int}
     return wrapped
 
 
-def _flatten(signature: Signature) -> Iterator[Parameter]:
-    """Yield the parameters of a command, with each option group replaced by its options."""
-    for one in signature.parameters.values():
-        if not is_dataclass(one.annotation):
-            yield one
-            continue
-        types = get_type_hints(one.annotation, include_extras=True)
-        for option in fields(one.annotation):
-            yield one.replace(
-                name=option.name, default=option.default, annotation=types[option.name]
-            )
+def _list_options(parameter: FunctionParameter) -> list[FunctionParameter]:
+    """Return a parameter of a command; one whose type is a dataclass becomes one per field."""
+    group = parameter.annotation
+    if not is_dataclass(group):
+        return [parameter]
+    types = get_type_hints(group, include_extras=True)
+    return [
+        parameter.replace(name=one.name, default=one.default, annotation=types[one.name])
+        for one in fields(group)
+    ]
 
 
 @contextmanager

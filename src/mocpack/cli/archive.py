@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from mocpack.cli import files
+from mocpack.cli import files, options
 from mocpack.cli.notes import archive_facts, describe_length
+from mocpack.cli.tables import make_fact_table
 from mocpack.cli.terminal import print_error, print_json
 from mocpack.common.texts import count_of
 from mocpack.common.units import format_size, parse_size
@@ -37,13 +37,10 @@ class ArchiveOptions:
             help="Add columns from clip names: the named groups of this regular expression."
         ),
     ] = None
-    shard_size: Annotated[
-        str | None,
-        typer.Option(help="Split the archive into files of about this size, like 256MB."),
-    ] = None
+    shard_size: options.ShardSize = None
 
     def parse(self) -> WriterOptions:
-        """Read the labels; return the keyword arguments of `pack`, `append` and `join`."""
+        """Read the labels and parse the size."""
         return {
             "meta": None if self.meta is None else catalog.read_meta(self.meta),
             "name_pattern": self.name_pattern,
@@ -60,35 +57,32 @@ def report_archive(
     report: str | None,
     as_json: bool,
 ) -> int:
-    """Print the contents of an archive and the rejected files; return the exit code.
+    """Print the contents of an archive and the rejected of `count` files; return the exit code.
 
-    Parameters
-    ----------
-    count : int
-        Number of input files.
-    kept : bool
-        Whether the archive was complete before this run.
-    report : str, optional
-        File to write the list of rejected files to.
+    `kept` is whether the archive was complete before this run. The file `report` lists the rejected
+    files.
     """
     if report is not None:
         write_atomically(parts.rejected_to_json_lines(rejected), report)
     for one in rejected:
         print_error(one.reason)
-    facts = {"output": output, "kept": kept, **_archive_facts(output)}
+    with open_corpus(output) as made:
+        clips, size, facts = len(made), made.file_size, archive_facts(made)
+        single_size = made.bytes_by_part["single_files"]
     if as_json:
-        print_json([facts, *({"ok": False, "error": o.reason, "input": o.path} for o in rejected)])
+        row = {"output": output, "kept": kept, "clips": clips, **facts}
+        row |= {"bytes": size, "bytes_single": single_size}
+        print_json([row, *({"ok": False, "error": o.reason, "input": o.path} for o in rejected)])
         return 2 if rejected else 0
     if kept:
         files.stdout().print(
             f"{output} already contains these files; nothing was written", soft_wrap=True
         )
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_row("archive", f"{output}, {format_size(facts['bytes'])}")
-    skeletons = count_of(facts["skeletons"], "skeleton")
-    table.add_row("clips", f"{facts['clips']} with {skeletons}")
-    table.add_row("motion", describe_length(facts))
-    table.add_row("as single files", format_size(facts["bytes_single"]))
+    table = make_fact_table()
+    table.add_row("archive", f"{output}, {format_size(size)}")
+    table.add_row("clips", f"{clips} with {count_of(facts['skeletons'], 'skeleton')}")
+    table.add_row("motion", describe_length(facts["frames"], facts["seconds"]))
+    table.add_row("as single files", format_size(single_size))
     for note in facts["notes"]:
         table.add_row("note", note)
     if rejected:
@@ -106,9 +100,3 @@ def print_archive_size(output: str, *, lost: int = 0, at_least: bool = False) ->
         clips = count_of(len(made) + lost, "clip")
         whole = f"{len(made)} of {'at least ' if at_least else ''}" if lost or at_least else ""
         files.stdout().print(f"{output}: {whole}{clips}, {format_size(made.file_size)}")
-
-
-def _archive_facts(output: str) -> dict[str, Any]:
-    with open_corpus(output) as made:
-        sizes = {"bytes": made.file_size, "bytes_single": made.bytes_by_part["single_files"]}
-        return {"clips": len(made), **archive_facts(made), **sizes}

@@ -137,7 +137,7 @@ def run_batch(
     for output in {job.output for job in jobs} - {PIPE, folder} if folder is not None else ():
         Path(output).parent.mkdir(parents=True, exist_ok=True)
     if workers < 0:
-        raise UsageError(f"--jobs must be at least 0, got {workers}")
+        raise UsageError(f"--workers must be at least 0, got {workers}")
     if len(jobs) > 1 and any(job.source == PIPE for job in jobs):
         raise UsageError("- (standard input) must be the only input, got other files too")
     if len(jobs) == 1 and not resume:

@@ -6,8 +6,8 @@ import inspect
 import math
 import re
 import textwrap
-from dataclasses import MISSING, fields
-from typing import Annotated, Any
+from dataclasses import MISSING, asdict, dataclass, fields
+from typing import Annotated
 
 import typer
 from rich.text import Text
@@ -19,6 +19,15 @@ from mocpack.codecs.registry import DEFAULT_CODEC, codec_class, codec_ids
 MAX_LINE_WIDTH = 100  # characters
 
 
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a codec, as in ``--json``."""
+
+    default: str | float | None
+    type: str
+    about: str
+
+
 def run(
     names: Annotated[
         list[str] | None, typer.Argument(help="Names of codecs; default: all.")
@@ -26,59 +35,56 @@ def run(
     as_json: options.Json = False,
 ) -> int:
     """List the codecs with their parameters and defaults."""
-    rows = [_describe(codec_id) for codec_id in names or codec_ids()]
+    names = names or codec_ids()
     if as_json:
-        print_json(rows)
+        print_json([_describe(name) for name in names])
         return 0
     console = files.stdout()
-    for row in rows:
-        note = "" if row["is_frozen"] else "  (experimental)"
-        note = "  (default)" if row["codec"] == DEFAULT_CODEC else note
-        console.print(Text.assemble((row["codec"], "bold"), f"{note}  {row['about']}"))
-        for name, param in row["params"].items():
-            kind = f"  ({param['type']})" if param["type"] else ""
-            console.print(Text(f"    {name} = {param['default']}{kind}"))
-            console.print(Text(_indent_paragraph(param["about"], console.width)))
+    width, margin = min(console.width, MAX_LINE_WIDTH), " " * 8
+    for codec_id in names:
+        note = "" if codec_class(codec_id).is_frozen else "  (experimental)"
+        note = "  (default)" if codec_id == DEFAULT_CODEC else note
+        console.print(Text.assemble((codec_id, "bold"), f"{note}  {_first_line(codec_id)}"))
+        for name, param in _list_parameters(codec_id).items():
+            kind = f"  ({param.type})" if param.type else ""
+            console.print(Text(f"    {name} = {param.default}{kind}"))
+            about = textwrap.fill(
+                param.about, width, initial_indent=margin, subsequent_indent=margin
+            )
+            console.print(Text(about))
     console.print("Later releases may not read files of experimental codecs.")
     console.print("Set parameters after the name: --codec keysine:effort=best,layers=3")
     return 0
 
 
-def _describe(codec_id: str) -> dict[str, Any]:
-    cls = codec_class(codec_id)
-    about = inspect.getdoc(cls) or ""
-    explained: dict[str, tuple[str, str]] = {}
-    for base in reversed(cls.__mro__):  # a class need not repeat the parameters of its bases
-        explained |= explain_parameters(inspect.getdoc(base) or "")
+def _describe(codec_id: str) -> dict[str, object]:
+    cls, parameters = codec_class(codec_id), _list_parameters(codec_id)
     return {
         "codec": codec_id,
-        "about": about.split("\n")[0],
+        "about": _first_line(codec_id),
         "kinds": list(cls.kinds),
         "bitstream_version": cls.bitstream_version,
         "is_frozen": cls.is_frozen,
-        "params": {
-            f.name: {
-                "default": _to_json_value(f.default),
-                "type": explained.get(f.name, ("", ""))[0],
-                "about": explained.get(f.name, ("", ""))[1],
-            }
-            for f in fields(cls)
-        },
+        "params": {name: asdict(param) for name, param in parameters.items()},
     }
 
 
-def _to_json_value(default: Any) -> Any:
-    """Return a default value as a JSON value."""
-    if isinstance(default, float) and not math.isfinite(default):
-        return str(default)
-    return None if default is MISSING else default
+def _first_line(codec_id: str) -> str:
+    return (inspect.getdoc(codec_class(codec_id)) or "").split("\n")[0]
 
 
-def _indent_paragraph(text: str, width: int) -> str:
-    margin = " " * 8
-    return textwrap.fill(
-        text, min(width, MAX_LINE_WIDTH), initial_indent=margin, subsequent_indent=margin
-    )
+def _list_parameters(codec_id: str) -> dict[str, Parameter]:
+    cls = codec_class(codec_id)
+    explained: dict[str, tuple[str, str]] = {}
+    for base in reversed(cls.__mro__):  # a class need not repeat the parameters of its bases
+        explained |= explain_parameters(inspect.getdoc(base) or "")
+    parameters = {}
+    for field in fields(cls):
+        default = None if field.default is MISSING else field.default
+        if isinstance(default, float) and not math.isfinite(default):
+            default = str(default)  # JSON has no infinity
+        parameters[field.name] = Parameter(default, *explained.get(field.name, ("", "")))
+    return parameters
 
 
 def explain_parameters(docstring: str) -> dict[str, tuple[str, str]]:
@@ -88,7 +94,7 @@ def explain_parameters(docstring: str) -> dict[str, tuple[str, str]]:
     {'a': ('int', 'Steps, many.'), 'b': ('int', 'Steps, many.')}
     """
     section = re.search(r"^Parameters\n-+\n(.*?)(\n\n\w+\n-+\n|\Z)", docstring, re.DOTALL | re.M)
-    found: dict[str, tuple[str, str]] = {}
+    parameters: dict[str, tuple[str, str]] = {}
     entries = re.finditer(
         r"^(\w[\w, ]*?)(?: : ([^\n]*))?\n((?:(?: +[^\n]*)?\n?(?!\w))*)",
         section.group(1) + "\n" if section else "",
@@ -97,5 +103,5 @@ def explain_parameters(docstring: str) -> dict[str, tuple[str, str]]:
     for entry in entries:
         text = " ".join(entry.group(3).split())
         for name in entry.group(1).split(","):
-            found[name.strip()] = (entry.group(2) or "", text)
-    return found
+            parameters[name.strip()] = (entry.group(2) or "", text)
+    return parameters

@@ -61,7 +61,7 @@ def run(
     reading: Reading,
     find_hinges: options.FindHinges = False,
     frames: options.Frames = None,
-    jobs: options.Workers = 1,
+    workers: options.Workers = 1,
     resume: options.Resume = False,
     dry_run: options.DryRun = False,
     force: options.Force = False,
@@ -87,7 +87,7 @@ def run(
         as_json=as_json,
         dry_run=dry_run,
         make_table=_result_table,
-        workers=jobs,
+        workers=workers,
         title="compressing",
         folder=output,
         resume=resume,
@@ -207,7 +207,8 @@ def _result_table(rows: list[dict[str, Any]]) -> Table | None:
             angle = row["max_angle_deg"] if row["ok"] else None
             figures.append("-" if angle is None else format_angle(math.radians(angle)))
         table.add_row(row["output"], *figures, *([] if all_done else [row["status"]]))
-    notes = sorted({f"target: {row['target']}" for row in rows if row["ok"]}) + join_notes(rows)
+    notes = sorted({f"target: {row['target']}" for row in rows if row["ok"]})
+    notes += join_notes([row.get("notes", ()) for row in rows])
     for row in rows:
         for group in row.get("joint_bounds", ()):
             text = describe_joint_bounds(group, sum(len(g["joints"]) for g in row["joint_bounds"]))

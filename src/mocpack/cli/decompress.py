@@ -32,7 +32,7 @@ def run(
     bake_scales: options.BakeScales = False,
     clip: options.ClipName = None,
     memory_limit: options.MemoryLimit = options.DEFAULT_MEMORY_LIMIT,
-    jobs: options.Workers = 1,
+    workers: options.Workers = 1,
     resume: options.Resume = False,
     dry_run: options.DryRun = False,
     force: Annotated[
@@ -64,7 +64,7 @@ def run(
         as_json=as_json,
         dry_run=dry_run,
         make_table=_status_table,
-        workers=jobs,
+        workers=workers,
         title="decompressing",
         folder=output,
         resume=resume,

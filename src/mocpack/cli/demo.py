@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from mocpack import _api, rate
 from mocpack.cli import files
@@ -60,7 +59,16 @@ def run(
             back = _api.decode(path.read_bytes())
             assert isinstance(back, Clip)
             decoded = back
-            _add_row(table, name, bound, data, clip, decoded)
+            errors = compare(clip, decoded).to_dict()
+            table.add_row(
+                path.name,
+                bound or "-",
+                format_size(len(data)),
+                f"{rate.raw_size(clip) / len(data):.1f}",
+                format_length(errors["max_error_mm"] / 1000),
+                format_length(errors["mean_mm"] / 1000),
+                f"{errors['velocity_cm_s']:.3f}",
+            )
             bar.advance(task)
     console.print(table)
     write_atomically(JUMP.read_bytes(), out / SOURCE)
@@ -88,18 +96,3 @@ def _draw_picture(clip: Clip, decoded: Clip, out: Path) -> str:
     except MissingExtraError as error:
         return f"; drew no picture: {error}"
     return f" and {out}/error.png (a picture of the error)"
-
-
-def _add_row(
-    table: Table, name: str, bound: str | None, data: bytes, clip: Clip, decoded: Clip
-) -> None:
-    found = compare(clip, decoded).to_dict()
-    table.add_row(
-        f"{name}.mocp",
-        bound or "-",
-        format_size(len(data)),
-        f"{rate.raw_size(clip) / len(data):.1f}",
-        format_length(found["max_error_mm"] / 1000),
-        format_length(found["mean_mm"] / 1000),
-        f"{found['velocity_cm_s']:.3f}",
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -14,6 +14,10 @@ from mocpack.common.optional_packages import require
 from mocpack.common.units import format_length
 from mocpack.model.clip import Clip, measure_error
 from mocpack.model.kinematics import MotionError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
 
 INK, MUTED, PALE, BOUND = "#1f2a33", "#6b7680", "#c9ced3", "#c42f28"
 SCALE = ("#7d90a5", "#a9a58f", "#e3a63f", "#de6b2c", "#c42f28")  # as in the viewer
@@ -44,7 +48,7 @@ def draw_error(original: Clip, decoded: Clip, path: Path, *, title: str, bound: 
 
 
 def _draw_joints(
-    axes: Any, names: Sequence[str], means: F64, error: MotionError, hue: Any, bound: float
+    axes: Axes, names: Sequence[str], means: F64, error: MotionError, hue: Colormap, bound: float
 ) -> None:
     """Draw the joints with the largest mean errors, with their largest errors behind."""
     worst = np.argsort(-means)[:MAX_JOINTS][::-1]
@@ -56,7 +60,7 @@ def _draw_joints(
     _style(axes, "Joints: mean error, and largest in gray", "mm", grid="x")
 
 
-def _draw_over_time(axes: Any, clip: Clip, error: MotionError, bound: float) -> None:
+def _draw_over_time(axes: Axes, clip: Clip, error: MotionError, bound: float) -> None:
     times, values = clip.times - clip.times[0], 1000 * error.frames
     axes.fill_between(times, values, color=SCALE[2], alpha=0.25, linewidth=0)
     axes.plot(times, values, color=SCALE[3], linewidth=1.3)
@@ -68,7 +72,7 @@ def _draw_over_time(axes: Any, clip: Clip, error: MotionError, bound: float) -> 
 
 
 def _draw_poses(
-    axes: Any, original: Clip, decoded: Clip, error: MotionError, hue: Any, bound: float
+    axes: Axes, original: Clip, decoded: Clip, error: MotionError, hue: Colormap, bound: float
 ) -> None:
     """Draw the original in gray at the worst frame, and the decoded bones in error colors."""
     skeleton, frame = original.skeleton, error.worst_frame
@@ -90,11 +94,18 @@ def _draw_poses(
         (BOUND, "at bound"),
     ):
         axes.plot([], [], color=color, linewidth=5, label=label)
-    legend = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.02), "ncols": 3}
-    axes.legend(**legend, frameon=False, labelcolor=MUTED, handlelength=1.2, columnspacing=1.4)
+    axes.legend(
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0.02),
+        ncols=3,
+        frameon=False,
+        labelcolor=MUTED,
+        handlelength=1.2,
+        columnspacing=1.4,
+    )
 
 
-def _style(axes: Any, title: str, label: str, *, grid: str) -> None:
+def _style(axes: Axes, title: str, label: str, *, grid: Literal["x", "y"]) -> None:
     axes.set_title(title, loc="left", size=13, weight="bold", color=INK, pad=10)
     (axes.set_ylabel if grid == "y" else axes.set_xlabel)(label, color=MUTED)
     axes.spines[["top", "right", "left" if grid == "y" else "bottom"]].set_visible(False)

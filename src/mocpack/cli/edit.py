@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
@@ -18,7 +18,7 @@ from mocpack.common.units import format_length, format_size
 from mocpack.container import is_packed, unpack
 from mocpack.errors import UsageError, name_errors
 from mocpack.io import files_to_write
-from mocpack.model.clip import AnyHeader, Clip, ClipHeader
+from mocpack.model.clip import AnyClip, Clip, ClipHeader
 from mocpack.model.editing import Edit, edit_clip, measure_edit
 from mocpack.model.handles import Handle
 
@@ -40,9 +40,9 @@ def run(
         list[str],
         typer.Option("--joint", help="Move this joint, or the vertex with this index; repeatable."),
     ],
-    to: Annotated[
+    position: Annotated[
         list[str] | None,
-        typer.Option("--to", help="Move to this position: x,y,z in meters; once per --joint."),
+        typer.Option(help="Move to this position: x,y,z in meters; once per --joint."),
     ] = None,
     by: Annotated[
         list[str] | None, typer.Option("--by", help="Or move by this offset: x,y,z in meters.")
@@ -57,31 +57,40 @@ def run(
     as_json: options.Json = False,
 ) -> int:
     """Move a joint to a position at a time; prints what else moved."""
-    handles = _parse_handles(at, joint, to or [], by or [], turn or [])
+    targets = {"to": position or [], "by": by or [], "rotation": turn or []}
+    handles = _parse_handles(at, joint, targets)
     suffix = ".mocp" if output == files.PIPE else Path(output).suffix
     if output != files.PIPE:
         files.check_extension(suffix)
         for path in files_to_write(output):
             files.check_output(str(path), force=force, sources=[source])
-    before, spline = _read(source, **reading.to_arguments())
+    before, spline = _read(source, reading)
     if spline is None:
+        assert isinstance(before, Clip)
         edit = edit_clip(before, handles)
-        after, data = edit.clip, None
+        after, data = edit.clip, b""
+        if suffix == ".mocp":
+            data = _api.encode(after)
+            written = _api.decode(data)
+            assert isinstance(written, Clip)
+            edit = measure_edit(before, written, handles)
     else:
         splines = load_part(SPLINES, purpose="editing splines and vertices")
         edit = splines.open_spline(spline).apply_handles(handles)
         data = edit.spline.pack()
         after = _api.decode(data)
     if suffix == ".mocp":
-        data = _api.encode(after) if data is None else data
         files.write_output(data, output, force=force)
         size = len(data)
-        if spline is None:
-            edit = measure_edit(before, _api.decode(data), handles)  # of the written motion
     else:
         files.write_clip(after, output, suffix, source=source)
         size = Path(output).stat().st_size
-    names = _joint_names(before.header)
+    header = before.header
+    names = (
+        list(header.skeleton.names)
+        if isinstance(header, ClipHeader)
+        else [f"vertex {k}" for k in range(header.vertex_count)]
+    )
     if as_json:
         print_json([_facts(edit, names, handles, size)], to_stderr=output == files.PIPE)
         return 0
@@ -90,54 +99,52 @@ def run(
     return 0
 
 
-def _read(source: str, *, clip: str | None = None, **reading: Any) -> tuple[Any, bytes | None]:
+def _read(source: str, reading: SourceOptions) -> tuple[AnyClip, bytes | None]:
     """Return a motion, and the file to edit if it is edited as a spline.
 
     Those are latent-spline files, and vertex animations, which are converted to one.
     """
-    data, left = files.read_input(source, clip)
-    found = files.parse_clip(data, source, clip=left, **reading)
+    data, left = files.read_input(source, reading.clip)
+    motion = files.parse_clip(data, source, **reading.to_arguments(clip=left))
     if is_packed(data):
         with name_errors(source):
             data = _api.extract_clip(data, left)
         if unpack(data).codec_id == SPLINE_CODEC:
-            return found, data
-    return found, None if isinstance(found, Clip) else _api.encode(found, CONVERSION_CODEC)
+            return motion, data
+    return motion, None if isinstance(motion, Clip) else _api.encode(motion, CONVERSION_CODEC)
 
 
 def _parse_handles(
-    at: list[float], joint: list[str], to: list[str], by: list[str], turn: list[str]
+    at: list[float], joint: list[str], targets: dict[str, list[str]]
 ) -> list[Handle]:
-    """Return one handle per --joint, from options in the same order."""
-    kinds = [(name, texts) for name, texts in (("to", to), ("by", by), ("rotation", turn)) if texts]
+    """Return one handle per --joint; `targets` are the texts by parameter of `Handle`."""
+    kinds = [(name, texts) for name, texts in targets.items() if texts]
     if len(kinds) != 1:
-        raise UsageError("give one of --to, --by and --turn, once per --joint")
-    name, texts = kinds[0]
+        raise UsageError("give one of --position, --by and --turn, once per --joint")
+    kind, texts = kinds[0]
     if not len(at) == len(joint) == len(texts):
         raise UsageError(
-            f"--at, --joint and --to, --by or --turn must occur equally often, got {len(at)} "
+            f"--at, --joint and --position, --by or --turn must occur equally often, got {len(at)} "
             f"times, {len(joint)} joints and {len(texts)} targets"
         )
     pairs = zip(at, joint, texts, strict=True)
-    return [Handle(j, t, **{name: _parse_numbers(text)}) for t, j, text in pairs]
-
-
-def _parse_numbers(text: str) -> list[float]:
-    try:
-        return [float(word) for word in text.split(",")]
-    except ValueError:
-        raise UsageError(f"expected numbers like 0.4,1.2,0.3, got {text!r}") from None
+    handles = []
+    for time, name_of_joint, text in pairs:
+        try:
+            numbers = [float(word) for word in text.split(",")]
+        except ValueError:
+            raise UsageError(f"expected numbers like 0.4,1.2,0.3, got {text!r}") from None
+        handles.append(Handle(name_of_joint, time, **{kind: numbers}))
+    return handles
 
 
 def _describe_edit(edit: Edit, names: Sequence[str], handles: list[Handle], size: int) -> str:
     """Describe the error of each handle, the joints that moved, and the frames that changed."""
-    rotated = [h.rotation is not None for h in handles]
-    lines = [
-        f"{h.joint} at {h.time:g} s: "
-        + (f"{np.degrees(miss):.3f}°" if turned else format_length(float(miss)))
-        + " from the target"
-        for h, miss, turned in zip(handles, edit.misses, rotated, strict=True)
-    ]
+    lines = []
+    for handle, miss in zip(handles, edit.misses.tolist(), strict=True):
+        is_angle = handle.rotation is not None
+        distance = f"{np.degrees(miss):.3f}°" if is_angle else format_length(miss)
+        lines.append(f"{handle.joint} at {handle.time:g} s: {distance} from the target")
     order = np.argsort(-edit.changes_at_handles)[:MAX_LISTED_JOINTS]
     moved = [f"{names[k]} {format_length(float(edit.changes_at_handles[k]))}" for k in order]
     lines.append("joints that moved at these times: " + ", ".join(moved))
@@ -149,22 +156,14 @@ def _describe_edit(edit: Edit, names: Sequence[str], handles: list[Handle], size
     return "\n".join(lines)
 
 
-def _facts(edit: Edit, names: Sequence[str], handles: list[Handle], size: int) -> dict[str, Any]:
+def _facts(edit: Edit, names: Sequence[str], handles: list[Handle], size: int) -> dict[str, object]:
     return {
         "handles": [
-            {"joint": h.joint, "time": h.time, "off": float(miss)}
-            for h, miss in zip(handles, edit.misses, strict=True)
+            {"joint": h.joint, "time": h.time, "off": miss}
+            for h, miss in zip(handles, edit.misses.tolist(), strict=True)
         ],
-        "moved": {name: float(x) for name, x in zip(names, edit.changes, strict=True)},
-        "moved_at_handles": {
-            name: float(x) for name, x in zip(names, edit.changes_at_handles, strict=True)
-        },
+        "moved": dict(zip(names, edit.changes.tolist(), strict=True)),
+        "moved_at_handles": dict(zip(names, edit.changes_at_handles.tolist(), strict=True)),
         "frames": [edit.frames.start, edit.frames.stop],
         "bytes": size,
     }
-
-
-def _joint_names(header: AnyHeader) -> list[str]:
-    if isinstance(header, ClipHeader):
-        return list(header.skeleton.names)
-    return [f"vertex {k}" for k in range(header.vertex_count)]

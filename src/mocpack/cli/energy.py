@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Annotated, Any
+from typing import Annotated, Protocol, TypedDict
 
 import typer
 from rich.table import Table
+from typer.models import OptionInfo
 
 from mocpack.cli.tables import make_table
 from mocpack.common.optional_packages import load_part
@@ -17,9 +19,53 @@ from mocpack.errors import UsageError
 PANEL = "Energy"
 
 
-def energy_model() -> Any:
+class Reception(Protocol):
+    """What it costs to receive a file: the class of the same name of the model."""
+
+    seconds: float
+    joules: float
+    in_time: bool
+
+
+class EnergyModel(Protocol):
+    """What commands use of the energy model."""
+
+    PAPER_KILO: int
+    PAPER_FRAME_RATE: float
+    reception: Callable[..., Reception]
+    largest_size: Callable[[float, float, float], int]
+    decode_seconds: Callable[[bytes], float]
+
+
+class ReceptionFacts(TypedDict):
+    """The cost of a file at one bandwidth, as in ``--json``."""
+
+    bandwidth: str
+    bits_per_second: float
+    receiving_s: float
+    energy_mj: float
+    in_time: bool
+
+
+class EnergyFacts(TypedDict):
+    """The cost of a file, as in ``--json``."""
+
+    seconds: float
+    decode_ms: float
+    decode_ns_per_frame: float
+    decode_mj: float
+    reception: list[ReceptionFacts]
+
+
+def energy_model() -> EnergyModel:
     """Return the energy model of Chattopadhyay et al., which an installation may lack."""
-    return load_part("mocpack.papers.chattopadhyay.energy", purpose="--energy")
+    model: EnergyModel = load_part("mocpack.papers.chattopadhyay.energy", purpose="--energy")
+    return model
+
+
+def _option(help: str, *names: str) -> OptionInfo:
+    option: OptionInfo = typer.Option(*names, help=help, rich_help_panel=PANEL)
+    return option
 
 
 @dataclass(frozen=True)
@@ -27,43 +73,25 @@ class EnergyOptions:
     """The energy options of ``mocpack info``. Powers are in milliwatts."""
 
     energy: Annotated[
-        bool,
-        typer.Option(
-            "--energy",
-            help="Also estimate the energy to receive and decode a .mocp file.",
-            rich_help_panel=PANEL,
-        ),
+        bool, _option("Also estimate the energy to receive and decode a .mocp file.", "--energy")
     ] = False
-    bandwidth: Annotated[
-        str,
-        typer.Option(help="Compare these bandwidths, separated by commas.", rich_help_panel=PANEL),
-    ] = "128kbps,1Mbps,4Mbps"
+    bandwidth: Annotated[str, _option("Compare these bandwidths, separated by commas.")] = (
+        "128kbps,1Mbps,4Mbps"
+    )
     paper_units: Annotated[
         bool,
-        typer.Option(
-            "--paper-units",
-            help="Use the units of Chattopadhyay et al.: 1 kb = 1024 bits, 33 frames/s.",
-            rich_help_panel=PANEL,
+        _option(
+            "Use the units of Chattopadhyay et al.: 1 kb = 1024 bits, 33 frames/s.", "--paper-units"
         ),
     ] = False
     receive_power: Annotated[
-        float,
-        typer.Option(
-            help="Set the power of the network card while it receives, in mW.",
-            rich_help_panel=PANEL,
-        ),
+        float, _option("Set the power of the network card while it receives, in mW.")
     ] = 1425.0
     sleep_power: Annotated[
-        float,
-        typer.Option(
-            help="Set the power of the network card while it sleeps, in mW.", rich_help_panel=PANEL
-        ),
+        float, _option("Set the power of the network card while it sleeps, in mW.")
     ] = 177.0
     decode_power: Annotated[
-        float,
-        typer.Option(
-            help="Set the power of a CPU core while it decodes, in mW.", rich_help_panel=PANEL
-        ),
+        float, _option("Set the power of a CPU core while it decodes, in mW.")
     ] = 2000.0
 
     def check(self) -> None:
@@ -87,38 +115,36 @@ class EnergyOptions:
 
 def measure_energy(
     data: bytes, frame_count: int, frame_rate: float, options: EnergyOptions
-) -> dict[str, Any]:
+) -> EnergyFacts:
     """Decode a .mocp file of one clip and return the energy for it, in millijoules."""
     model = energy_model()
     seconds = model.decode_seconds(data)
     duration = frame_count / (model.PAPER_FRAME_RATE if options.paper_units else frame_rate)
-    rates = options.bits_per_second()
+    receiving, sleeping = options.receive_power / 1000, options.sleep_power / 1000
+    reception: list[ReceptionFacts] = []
+    for name, bandwidth in options.bits_per_second().items():
+        cost = model.reception(
+            len(data), duration, bandwidth, receiving=receiving, sleeping=sleeping
+        )
+        reception.append(
+            {
+                "bandwidth": name,
+                "bits_per_second": bandwidth,
+                "receiving_s": cost.seconds,
+                "energy_mj": 1000 * cost.joules,
+                "in_time": cost.in_time,
+            }
+        )
     return {
         "seconds": duration,
         "decode_ms": 1000 * seconds,
         "decode_ns_per_frame": 1e9 * seconds / frame_count,
         "decode_mj": options.decode_power * seconds,
-        "reception": [_reception(len(data), duration, r, b, options) for r, b in rates.items()],
+        "reception": reception,
     }
 
 
-def _reception(
-    size: int, duration: float, name: str, bandwidth: float, options: EnergyOptions
-) -> dict[str, Any]:
-    receiving, sleeping = options.receive_power / 1000, options.sleep_power / 1000
-    found = energy_model().reception(
-        size, duration, bandwidth, receiving=receiving, sleeping=sleeping
-    )
-    return {
-        "bandwidth": name,
-        "bits_per_second": bandwidth,
-        "receiving_s": found.seconds,
-        "energy_mj": 1000 * found.joules,
-        "in_time": found.in_time,
-    }
-
-
-def energy_table(facts: dict[str, Any]) -> Table:
+def energy_table(facts: EnergyFacts) -> Table:
     """Return a table of the result of `measure_energy`, one row per bandwidth."""
     title = (
         f"energy: decodes in {facts['decode_ms']:.2f} ms, "

@@ -2,49 +2,52 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from mocpack.cli import files, options
 from mocpack.cli.tables import make_table
 from mocpack.cli.terminal import print_json
 from mocpack.io.table import FORMATS, Format
 
+MOCPACK = {
+    "format": "mocpack",
+    "extensions": [".mocp"],
+    "read": True,
+    "write": True,
+    "several": True,
+    "dialects": [],
+    "needs": "",
+}
+
 
 def run(as_json: options.Json = False) -> int:
     """List the motion formats that mocpack reads and writes."""
-    rows: list[dict[str, Any]] = [
-        {
-            "format": "mocpack",
-            "extensions": [".mocp"],
-            "read": True,
-            "write": True,
-            "several": True,
-            "dialects": [],
-            "needs": "",
-        }
-    ]
-    rows += [_describe(chosen) for chosen in FORMATS]
     if as_json:
-        print_json(rows)
+        print_json([MOCPACK, *map(_describe, FORMATS)])
         return 0
     columns = ("format", "files", "read", "write", "several motions", "requires")
     table = make_table(*columns, left=columns)
-    for row in rows:
-        read, write, several = ("yes" if row[key] else "" for key in ("read", "write", "several"))
-        write = ", ".join([write] * bool(write) + [f"--as {name}" for name in row["dialects"]])
-        files_of = " ".join(row["extensions"]) or "by content"
-        table.add_row(row["format"], files_of, read, write, several, row["needs"])
+    table.add_row("mocpack", ".mocp", "yes", "yes", "yes", "")
+    for one in FORMATS:
+        table.add_row(
+            one.name,
+            " ".join(one.extensions) or "by content",
+            "yes" * (one.read is not None),
+            ", ".join(
+                ["yes"] * (one.write is not None) + [f"--as {name}" for name in one.dialects]
+            ),
+            "yes" * (one.list_clips is not None),
+            one.needs,
+        )
     files.stdout().print(table)
     return 0
 
 
-def _describe(chosen: Format) -> dict[str, Any]:
+def _describe(one: Format) -> dict[str, object]:
     return {
-        "format": chosen.name,
-        "extensions": list(chosen.extensions),
-        "read": chosen.read is not None,
-        "write": chosen.write is not None,
-        "several": chosen.list_clips is not None,
-        "dialects": list(chosen.dialects),
-        "needs": chosen.needs,
+        "format": one.name,
+        "extensions": list(one.extensions),
+        "read": one.read is not None,
+        "write": one.write is not None,
+        "several": one.list_clips is not None,
+        "dialects": list(one.dialects),
+        "needs": one.needs,
     }

@@ -127,7 +127,7 @@ def _archive_table(row: dict[str, Any]) -> Table:
     copies = f", {row['copies']} of them copies" if row["copies"] else ""
     skeletons = count_of(row["skeletons"], "skeleton")
     table.add_row("clips", f"{row['clips_inside']} with {skeletons}{copies}")
-    table.add_row("motion", describe_length(row))
+    table.add_row("motion", describe_length(row["frames"], row["seconds"]))
     shards = f" in {row['shards']} shards" if row["shards"] else ""
     parts = row["bytes"]
     share = f"{parts['file'] / max(1, parts['single_files']):.3f} of the single files"
@@ -196,7 +196,10 @@ def _motions_table(row: dict[str, Any]) -> Table:
             str(motion["joints"] or motion["vertices"]),
             str(len(motion["tracks"])),
         )
-    table.caption, table.caption_justify = "\n".join(join_notes(motions)), "left"
+    table.caption, table.caption_justify = (
+        "\n".join(join_notes([row.get("notes", ()) for row in motions])),
+        "left",
+    )
     return table
 
 

@@ -48,11 +48,11 @@ def find_sources(words: Sequence[str], suffixes: Collection[str]) -> list[Source
     pattern such as ``takes/*.bvh`` or ``takes/**/*.bvh`` is expanded here, because not every shell
     does it. An existing file whose name looks like a pattern is taken literally.
     """
-    found: dict[str, Source] = {}
+    sources: dict[str, Source] = {}
     for word in words:
         for source in _find_sources(word, suffixes):
-            found.setdefault(os.path.realpath(source.path) if word != PIPE else PIPE, source)
-    return list(found.values())
+            sources.setdefault(os.path.realpath(source.path) if word != PIPE else PIPE, source)
+    return list(sources.values())
 
 
 def is_motion(path: str, name: str, suffixes: Collection[str]) -> bool:
@@ -73,7 +73,8 @@ def output_paths(sources: Sequence[Source], output: str | None, suffix: str) -> 
                 f"-o - writes one file to standard output, got {len(sources)} inputs; name a folder"
             )
         return [PIPE]
-    for path in [source.path for source in sources] + [output] * (output is not None):
+    paths = [source.path for source in sources]
+    for path in paths + [output] * (output is not None):
         check_local_path("path", path)
     if output and not names_folder(output):
         if not several:
@@ -83,7 +84,7 @@ def output_paths(sources: Sequence[Source], output: str | None, suffix: str) -> 
                 f"{output} is the name of a file, but the inputs ({len(sources)}) need a folder; "
                 "mocpack scene and mocpack corpus pack write several clips to one file"
             )
-    if output is not None and [source.path for source in sources] == [PIPE]:
+    if output is not None and paths == [PIPE]:
         raise UsageError(NAMELESS_INPUT)
     outputs = [_output_path(source, output, suffix) for source in sources]
     first: dict[str, str] = {}
@@ -123,7 +124,7 @@ def _find_in_folder(folder: str, suffixes: Collection[str]) -> list[Source]:
     def refuse(error: OSError) -> None:
         raise error  # os.walk would skip a folder that it cannot list
 
-    found = []
+    sources = []
     for place, inside, names in os.walk(folder, onerror=refuse):
         inside[:] = sorted(name for name in inside if not name.startswith("."))
         for name in sorted(names):
@@ -131,10 +132,10 @@ def _find_in_folder(folder: str, suffixes: Collection[str]) -> list[Source]:
             if is_motion(str(path), name, suffixes):
                 if path.exists() and not path.is_file():
                     continue  # reading a named pipe or a device could block
-                found.append(Source(str(path), str(path.relative_to(folder)), in_folder=True))
-    if not found:
+                sources.append(Source(str(path), str(path.relative_to(folder)), in_folder=True))
+    if not sources:
         needs_robot = suffixes == MOTION_EXTENSIONS
         hint = "; tables and pickles of robots need --robot" if needs_robot else ""
         expected = ", ".join(sorted(suffixes))
         raise UsageError(f"{folder}: the folder has no file with {expected}{hint}")
-    return found
+    return sources

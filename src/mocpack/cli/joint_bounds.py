@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -16,7 +16,18 @@ from mocpack.model.clip import AnyHeader, Clip, ClipHeader, measure_error
 ROUNDING = 1.001  # files round measured errors up by at most 0.07 %
 
 
-def joint_bound_facts(header: AnyHeader, errors: Errors) -> list[dict[str, Any]]:
+class JointBound(TypedDict):
+    """A bound and the largest error of the joints that share it, as in ``--json``."""
+
+    ok: bool
+    bound_mm: float
+    max_mm: float
+    angle_bound_deg: float | None
+    max_angle_deg: float | None
+    joints: list[str]
+
+
+def joint_bound_facts(header: AnyHeader, errors: Errors) -> list[JointBound]:
     """Return bounds and errors of the joints that share bounds; empty if all joints do."""
     if errors.joints is None or not isinstance(header, ClipHeader):
         return []
@@ -33,32 +44,31 @@ def joint_bound_facts(header: AnyHeader, errors: Errors) -> list[dict[str, Any]]
     ]
 
 
-def describe_joint_bounds(group: dict[str, Any], joint_count: int) -> str:
+def describe_joint_bounds(group: JointBound, joint_count: int) -> str:
     """Describe bounds that some joints share, and whether their errors are within them."""
     bounds = [(format_length(group["bound_mm"] / 1000), format_length(group["max_mm"] / 1000))]
-    if group["angle_bound_deg"] is not None:
-        both = group["angle_bound_deg"], group["max_angle_deg"]
-        bound, largest = (format_angle(math.radians(degrees)) for degrees in both)
-        bounds.append((bound, largest))
+    angle, turned = group["angle_bound_deg"], group["max_angle_deg"]
+    if angle is not None and turned is not None:
+        bounds.append((format_angle(math.radians(angle)), format_angle(math.radians(turned))))
     names, kept = group["joints"], "" if group["ok"] else ", EXCEEDED"
     shown = ", ".join(names) if 2 * len(names) <= joint_count else f"{len(names)} joints"
     return f"{', '.join(f'{b} (maximum {e})' for b, e in bounds)}{kept}: {shown}"
 
 
-def describe_excess(path: str, kind: str, bound: str, found: str) -> str:
+def describe_excess(path: str, kind: str, bound: str, measured: str) -> str:
     """Describe an error that exceeds the bound that a file declares."""
-    return f"{path} declares a maximum {kind} of {bound}, but the measured error is {found}"
+    return f"{path} declares a maximum {kind} of {bound}, but the measured error is {measured}"
 
 
 def find_broken_joint(path: str, before: Clip, after: Clip, joints: JointErrors) -> str | None:
     """Describe the joint that exceeds its bound most; None if all are within their bounds."""
     names = before.skeleton.names
-    found = measure_error(before, after).joints
-    excess = found - joints.declared
+    errors = measure_error(before, after).joints
+    excess = errors - joints.declared
     worst = int(excess.argmax())
     if excess[worst] > POSITION_SLACK_M:
         bound = f"{format_length(joints.declared[worst])} for joint {names[worst]!r}"
-        return describe_excess(path, "error", bound, format_length(found[worst]))
+        return describe_excess(path, "error", bound, format_length(errors[worst]))
     limits = np.where(joints.declared_angle > 0, joints.declared_angle, math.inf)
     turned = joint_angles(before, after)
     worst = int((turned - limits).argmax())

@@ -11,13 +11,12 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from mocpack.common.file_errors import add_path_to_errors
 
 JOURNAL_NAME = ".mocpack-batch.jsonl"
 
-Entry = Mapping[str, Any]
+Entry = Mapping[str, object]
 """``output``, a file name. A finished output also has ``settings``, ``sources`` and ``made``
 (SHA-256 by absolute path) and ``result``, the numbers that the command prints."""
 
@@ -51,7 +50,7 @@ class Journal:
 
 
 def is_done(
-    entry: Entry | None, settings: Any, sources: Sequence[Path], outputs: Sequence[Path]
+    entry: Entry | None, settings: object, sources: Sequence[Path], outputs: Sequence[Path]
 ) -> bool:
     """Whether the outputs, inputs and settings are all the same as in the journal entry."""
     if entry is None or not entry.get("made"):
@@ -68,11 +67,11 @@ def is_done(
 
 def hash_files(paths: Sequence[Path]) -> dict[str, str]:
     """Return the SHA-256 of each regular file that can be read, by absolute path."""
-    found = {}
+    digests = {}
     for path in filter(Path.is_file, paths):
         with suppress(OSError), path.open("rb") as file:
-            found[str(path.absolute())] = hashlib.file_digest(file, "sha256").hexdigest()
-    return found
+            digests[str(path.absolute())] = hashlib.file_digest(file, "sha256").hexdigest()
+    return digests
 
 
 def _journal_path(output: str) -> Path:
@@ -85,12 +84,12 @@ def _key(output: str | Path) -> str:
 
 def _read_entries(path: Path) -> list[tuple[str, Entry]]:
     """Read a journal. Skip truncated or invalid lines."""
-    found: list[tuple[str, Entry]] = []
+    entries: list[tuple[str, Entry]] = []
     for line in path.read_bytes().splitlines() if path.is_file() else []:
         try:
             entry = json.loads(line)
         except (ValueError, RecursionError):
             continue
         if isinstance(entry, dict) and isinstance(entry.get("output"), str):
-            found.append((_key(path.parent / entry["output"]), entry))
-    return found
+            entries.append((_key(path.parent / entry["output"]), entry))
+    return entries

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypedDict
 
 from mocpack.common.texts import count_of
 from mocpack.io.assumptions import describe_assumptions
@@ -12,42 +13,43 @@ if TYPE_CHECKING:
     from mocpack.corpora import Corpus
 
 
-def describe_archive(found: Corpus) -> list[str]:
-    """Return the notes of an archive's clips, from its catalog."""
+class ArchiveFacts(TypedDict):
+    """The counts and notes of an archive, for tables and JSON."""
+
+    shards: int
+    skeletons: int
+    frames: int
+    seconds: float
+    notes: list[str]
+
+
+def archive_facts(archive: Corpus) -> ArchiveFacts:
+    """Count what an archive contains, and collect the notes of its clips."""
     from mocpack.corpora import catalog
 
-    columns = [name for name in catalog.NOTE_COLUMNS if name in found.columns]
-    values = zip(*(found.table.column(name).to_pylist() for name in columns), strict=True)
-    clips = [dict(zip(columns, row, strict=True)) for row in values]
-    return join_notes([{"notes": describe_assumptions(clip)} for clip in clips], "clips")
-
-
-def archive_facts(found: Corpus) -> dict[str, Any]:
-    """Return the counts and notes of an archive, for tables and JSON."""
-    index = found.index
+    index = archive.index
+    columns = [name for name in catalog.NOTE_COLUMNS if name in archive.columns]
+    values = zip(*(archive.table.column(name).to_pylist() for name in columns), strict=True)
+    notes = [describe_assumptions(dict(zip(columns, row, strict=True))) for row in values]
     return {
         "shards": len(index.files),
         "skeletons": index.skeleton_count,
         "frames": int(index.frame_counts.sum()),
         "seconds": float((index.frame_counts * index.frame_times).sum()),
-        "notes": describe_archive(found),
+        "notes": join_notes(notes, "clips"),
     }
 
 
-def describe_length(facts: Mapping[str, Any]) -> str:
-    """Return the length of the motion of `archive_facts`, as text."""
-    seconds = facts["seconds"]
+def describe_length(frames: int, seconds: float) -> str:
+    """Return the length of a motion as text."""
     time = f"{seconds / 60:.1f} minutes" if seconds >= 60 else f"{seconds:.1f} seconds"
-    return f"{count_of(facts['frames'], 'frame')}, {time}"
+    return f"{count_of(frames, 'frame')}, {time}"
 
 
-def join_notes(rows: Sequence[Mapping[str, Any]], what: str = "files") -> list[str]:
+def join_notes(notes: Sequence[Sequence[str]], what: str = "files") -> list[str]:
     """Return the notes of several files, each once with the number of its files."""
-    counts: dict[str, int] = {}
-    for row in rows:
-        for note in row.get("notes", ()):
-            counts[note] = counts.get(note, 0) + 1
+    counts = Counter(note for of_file in notes for note in of_file)
     return [
-        note if len(rows) == 1 else f"{count} of {len(rows)} {what}: {note}"
+        note if len(notes) == 1 else f"{count} of {len(notes)} {what}: {note}"
         for note, count in counts.items()
     ]

@@ -172,7 +172,7 @@ MemoryLimit = Annotated[
 ]
 DEFAULT_MEMORY_LIMIT = "1GB"
 Workers = Annotated[
-    int, typer.Option("--jobs", "-j", help="Run this many worker processes; 0 uses all cores.")
+    int, typer.Option("--workers", "-j", help="Run this many worker processes; 0 uses all cores.")
 ]
 Resume = Annotated[
     bool,
@@ -207,6 +207,10 @@ PlanFile = Annotated[
 ]
 Archive = Annotated[
     str, typer.Option("--output", "-o", help="Archive to write (.mocps), a path or an s3:// URL.")
+]
+ShardSize = Annotated[
+    str | None,
+    typer.Option(help="Split the archive into files of about this size, like 256MB."),
 ]
 Report = Annotated[
     str | None,

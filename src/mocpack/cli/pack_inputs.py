@@ -72,27 +72,27 @@ def find_inputs(words: Sequence[str], packing: PackOptions) -> PackInputs:
 def _find_at_url(url: str, listed: Sequence[FileInfo], suffixes: set[str]) -> list[Source]:
     """Return the motion files of a URL that names a folder, a pattern or one file."""
     folder = url.rstrip("/")
-    found = []
+    sources = []
     for one in listed:
         name = storage.base_name(one.path)
         if one.path == folder or not one.path.startswith(f"{folder}/"):
-            found.append(Source(one.path, str(name)))
+            sources.append(Source(one.path, str(name)))
         elif is_motion(one.path, name.name, suffixes):
-            found.append(Source(one.path, one.path[len(folder) + 1 :], in_folder=True))
-    if not found:
+            sources.append(Source(one.path, one.path[len(folder) + 1 :], in_folder=True))
+    if not sources:
         raise UsageError(f"{url}: no motion file found")
-    return found
+    return sources
 
 
 def _index_by_name(sources: Sequence[Source]) -> dict[str, str]:
     """Return the files by clip name, which is the path below the source without extension."""
-    found: dict[str, str] = {}
+    paths: dict[str, str] = {}
     for source in sources:
         name = PurePath(source.relative_path).with_suffix("").as_posix()
-        if name in found:
+        if name in paths:
             raise UsageError(
-                f"{found[name]} and {source.path} would both become clip {name!r}; rename one, or "
+                f"{paths[name]} and {source.path} would both become clip {name!r}; rename one, or "
                 "name the files by a pattern like 'takes/**/*.bvh'"
             )
-        found[name] = source.path
-    return found
+        paths[name] = source.path
+    return paths

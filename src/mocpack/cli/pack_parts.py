@@ -28,7 +28,7 @@ def read_plan(name: str, output: str) -> PackPlan:
 
 
 def parts_folder(output: str) -> str:
-    """Return the folder that holds the parts of an archive until they are joined."""
+    """Return the folder of an archive's parts until they are joined."""
     return f"{output}.parts"
 
 
@@ -40,11 +40,11 @@ def check_output(output: str, *, force: bool) -> None:
         raise UsageError(f"{output} exists; use -f to overwrite it")
 
 
-def may_write(output: str, *, force: bool) -> bool:
+def prepare_output(output: str, *, force: bool) -> bool:
     """Return whether the parts may replace an existing archive: with `force`, or if some exist.
 
-    Raise `UsageError` if the existing archive was not packed in parts. With `force`, remove the
-    record of an earlier run.
+    With `force`, the record of an earlier run is removed. Without it, an archive that was not
+    packed in parts is a `UsageError`.
     """
     if force:
         pack_record.remove_record(output)
@@ -56,13 +56,13 @@ def may_write(output: str, *, force: bool) -> bool:
 def read_rejected(
     chosen_parts: Sequence[Part],
     output: str,
-    ending: WriterOptions | None = None,
+    join_options: WriterOptions | None = None,
     *,
-    may_write: bool,
+    may_replace: bool,
 ) -> list[RejectedFile] | None:
     """Return the files that were rejected when these parts were joined; None before that."""
-    before = pack_record.read_rejected(chosen_parts, output, ending)
-    if before is None and not may_write and storage.exists(output):
+    before = pack_record.read_rejected(chosen_parts, output, join_options)
+    if before is None and not may_replace and storage.exists(output):
         raise UsageError(
             f"{output} exists with other files or other options; use -f to overwrite it"
         )
@@ -97,39 +97,30 @@ def pack_parts(chosen_parts: Sequence[Part], folder: str, engine: Engine) -> Non
 def make_archive(
     plan: PackPlan,
     output: str,
-    ending: WriterOptions,
+    join_options: WriterOptions,
     *,
-    may_write: bool,
+    may_replace: bool,
     engine: Engine | None = None,
 ) -> tuple[list[RejectedFile], bool]:
     """Join the parts of a plan; with an `engine`, pack the missing parts first.
 
-    Parameters
-    ----------
-    ending : mapping
-        The result of `ArchiveOptions.parse`.
-    may_write : bool
-        Whether an archive with other parts may be replaced.
-
-    Returns
-    -------
-    rejected : list of RejectedFile
-    kept : bool
-        Whether the archive was already complete; then nothing is written.
+    `may_replace` is the result of `prepare_output`. Return the rejected files, and whether the
+    archive was already complete; then nothing is written.
     """
     folder = parts_folder(output)
-    rejected = read_rejected(plan.parts, output, ending, may_write=may_write)
+    rejected = read_rejected(plan.parts, output, join_options, may_replace=may_replace)
     kept = rejected is not None
     if rejected is None:
         if not is_url(output):
             remove_temporaries(output)
         clip_names = [one.name for one in plan.files]
-        catalog.check_labels(clip_names, ending["meta"], ending["name_pattern"])  # before the work
+        meta, pattern = join_options["meta"], join_options["name_pattern"]
+        catalog.check_labels(clip_names, meta, pattern)  # before the work
         if engine is not None:
             pack_parts(plan.parts, storage.absolute(folder), engine)
         quiet = warnings.catch_warnings(action="ignore", category=LosslessWarning)  # report_archive
         with quiet, name_command_to_continue(plan.parts, folder):
-            rejected = parts.join(plan.parts, folder, output, **ending)
-        pack_record.write_record(plan.parts, output, ending, rejected)
+            rejected = parts.join(plan.parts, folder, output, **join_options)
+        pack_record.write_record(plan.parts, output, join_options, rejected)
     storage.remove_folder(folder)
     return rejected, kept

@@ -35,7 +35,7 @@ def format_columns(columns: Mapping[str, Sequence[str]], left: Collection[str] =
     return "\n".join("  ".join(row).rstrip() for row in zip(*padded, strict=True))
 
 
-def make_fact_table(title: str) -> Table:
+def make_fact_table(title: str | None = None) -> Table:
     """Return an empty table of two columns: the name of a fact, and the fact."""
     table = Table(box=None, show_header=False, pad_edge=False, title=title, title_justify="left")
     table.add_column(style="bold")

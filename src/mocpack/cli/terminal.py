@@ -42,7 +42,7 @@ def set_quiet(quiet: bool) -> Iterator[None]:
         _quiet.reset(token)
 
 
-def print_json(rows: Sequence[Mapping[str, Any]], *, to_stderr: bool = False) -> None:
+def print_json(rows: Sequence[Mapping[str, object]], *, to_stderr: bool = False) -> None:
     """Print the output of ``--json``: a list of objects that start with ``ok`` and ``error``.
 
     The text is pure ASCII, so every name survives any terminal encoding.

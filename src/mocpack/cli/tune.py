@@ -69,7 +69,7 @@ def run(
     *,
     reading: SourceOptions,
     frames: options.Frames = None,
-    jobs: options.Workers = 0,
+    workers: options.Workers = 0,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> int:
@@ -83,7 +83,7 @@ def run(
     _api.check_kind(start, motion.header.kind)
     card = _parse_card(motion, bandwidth, energy)
     goal = Goal(metric, _size_limit(motion, size, size_fraction, card), error, product)
-    found = _search(motion, start, goal, effort, jobs)
+    found = _search(motion, start, goal, effort, workers)
     if output is not None:
         files.write_output(rate.attempt(motion, found.best.codec).data, output, force=force)
     # With -o -, standard output carries the file, so messages go to standard error.
@@ -148,10 +148,12 @@ def _size_limit(
     return None if size is None else parse_size(size)
 
 
-def _search(clip: AnyClip, start: Codec, goal: Goal, effort: str, jobs: int) -> tuning.TuningResult:
+def _search(
+    clip: AnyClip, start: Codec, goal: Goal, effort: str, workers: int
+) -> tuning.TuningResult:
     """Run the search with a bar that shows the best trial so far and the time left."""
-    if jobs < 0:
-        raise UsageError(f"--jobs must be at least 0, got {jobs}")
+    if workers < 0:
+        raise UsageError(f"--workers must be at least 0, got {workers}")
     expected = start.expected_trials(clip, effort=effort) or 0
     seen: list[Trial] = []
     with make_progress_bar() as bar:
@@ -166,7 +168,7 @@ def _search(clip: AnyClip, start: Codec, goal: Goal, effort: str, jobs: int) -> 
             total = max(expected, len(seen) + 1)  # the expected count is only an estimate
             bar.update(task, description=f"{start.codec_id}{so_far}", advance=1, total=total)
 
-        return tuning.tune(clip, start, goal, effort=effort, jobs=jobs, on_trial=on_trial)
+        return tuning.tune(clip, start, goal, effort=effort, workers=workers, on_trial=on_trial)
 
 
 def _report(

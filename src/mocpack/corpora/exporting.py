@@ -53,7 +53,7 @@ def export(
     if store not in STORES:
         raise UsageError(f"store must be one of {', '.join(STORES)}, got {store!r}")
     if store == "folder" and suffix is None:
-        raise UsageError("a folder needs the format of its files: --format bvh (suffix='.bvh')")
+        raise UsageError("a folder needs the format of its files: --to bvh (suffix='.bvh')")
     selected = list(range(len(corpus))) if clips is None else list(clips)
     if not selected:
         raise UsageError("no clip of the archive is selected")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from mocpack import rate
 from mocpack.codec import Codec, Goal, Trial
@@ -42,7 +43,7 @@ def tune(
     goal: Goal,
     *,
     effort: str = "default",
-    jobs: int = 1,
+    workers: int = 1,
     on_trial: Callable[[Trial], None] | None = None,
 ) -> TuningResult:
     """Search the setting of `codec` that meets `goal` best on `clip`.
@@ -54,7 +55,7 @@ def tune(
         Start of the search.
     goal : Goal
     effort : {"fast", "default", "best"}
-    jobs : int
+    workers : int
         Settings to try at the same time; 0 for the number of cores.
     on_trial : callable, optional
         Called with each finished trial.
@@ -71,7 +72,7 @@ def tune(
         trial = _report(on_trial, _finest_within_size(clip, codec, goal, effort))
         return TuningResult(trial, (trial,))
     trials: list[Trial] = []
-    with _open_trial_runner(clip, goal.metric, jobs, on_trial) as attempt:
+    with _open_trial_runner(clip, goal.metric, workers, on_trial) as attempt:
         wanted = next(search, None)
         while wanted is not None:
             found = attempt(wanted)
@@ -148,22 +149,23 @@ def _best(goal: Goal, trials: Sequence[Trial]) -> Trial:
 
 @contextmanager
 def _open_trial_runner(
-    clip: AnyClip, metric: str, jobs: int, on_trial: Callable[[Trial], None]
+    clip: AnyClip, metric: str, workers: int, on_trial: Callable[[Trial], None]
 ) -> Iterator[Try]:
-    """Yield a function that tries a round of settings, in `jobs` processes."""
-    workers = jobs or core_count()
+    """Yield a function that tries a round of settings, in worker processes."""
+    workers = workers or core_count()
     if workers == 1:
         yield lambda codecs: [_report(on_trial, try_setting(clip, c, metric)) for c in codecs]
         return
     # the clip is sent to each process once
-    with WorkerGroup(
-        _try_in_worker, workers, max_crashes=MAX_CRASHES, initargs=(clip, metric)
-    ) as group:
+    attempt = partial(_try_in_worker, clip, metric)
+    with WorkerGroup(attempt, workers, max_crashes=MAX_CRASHES) as group:
         yield lambda codecs: _try_in_parallel(group, codecs, on_trial)
 
 
 def _try_in_parallel(
-    group: WorkerGroup, codecs: Sequence[Codec], on_trial: Callable[[Trial], None]
+    group: WorkerGroup[Codec, Trial | MocpackError],
+    codecs: Sequence[Codec],
+    on_trial: Callable[[Trial], None],
 ) -> list[Trial]:
     found: dict[int, Trial] = {}
     for place, outcome in group.run([(codec,) for codec in codecs]):

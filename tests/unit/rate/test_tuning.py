@@ -38,7 +38,7 @@ def test_answers_go_back_to_the_codec_that_asked():
 
 def test_several_processes_give_the_result_of_one():
     alone = tune(CLIP, Asker(), Goal("me", size=2000))
-    together = tune(CLIP, Asker(), Goal("me", size=2000), jobs=2)
+    together = tune(CLIP, Asker(), Goal("me", size=2000), workers=2)
     assert alone == together
 
 
@@ -62,13 +62,13 @@ class Refusing(Asker):
 
 def test_a_setting_that_kills_its_process_is_named():
     with pytest.raises(MocpackError, match=naming("Ended(lam=0.003 9")):
-        tune(CLIP, Ended(), Goal("me"), jobs=2)
+        tune(CLIP, Ended(), Goal("me"), workers=2)
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_errors_of_a_codec_are_passed_on(jobs):
+@pytest.mark.parametrize("workers", [1, 2])
+def test_errors_of_a_codec_are_passed_on(workers):
     with pytest.raises(UnsupportedClipError, match=naming("clip")):
-        tune(CLIP, Refusing(), Goal("me"), jobs=jobs)
+        tune(CLIP, Refusing(), Goal("me"), workers=workers)
 
 
 @pytest.mark.parametrize("spec", ["bap-index", "bap-sparse", "rd-pca"])

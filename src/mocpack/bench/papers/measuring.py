@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -70,7 +71,7 @@ def map_parallel(
     `shared` is sent to each process once.
     """
     found: dict[int, R] = {}
-    with WorkerGroup(function, core_count(), initargs=(shared,)) as group:
+    with WorkerGroup(partial(function, shared), core_count()) as group:
         results = group.run([(task,) for task in tasks])
         for index, result in track(results, title, len(tasks), console=Console(stderr=True)):
             if isinstance(result, LostJob):

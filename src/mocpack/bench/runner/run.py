@@ -94,10 +94,9 @@ def run_bench(
     workers = workers or core_count()
     for number, found in run_each(measure, jobs, workers=workers, max_seconds=max_seconds):
         source, setting = jobs[number]
-        lost = isinstance(found, LostJob)
-        row = {**(_lost_row(source, setting, found) if lost else found), "commit": commit}
-        known[key(source, setting)] = row
-        if not lost:
+        row = _lost_row(source, setting, found) if isinstance(found, LostJob) else found
+        known[key(source, setting)] = row = {**row, "commit": commit}
+        if not isinstance(found, LostJob):
             _append(out / ROWS, key(source, setting), row)
         done()
     return [known[key(source, s)] for source in sources for s in settings]

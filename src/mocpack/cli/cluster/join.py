@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mocpack.cli import options
 from mocpack.cli.archive import ArchiveOptions, report_archive
-from mocpack.cli.pack_parts import make_archive, may_write, read_plan
+from mocpack.cli.pack_parts import make_archive, prepare_output, read_plan
 from mocpack.corpora.sole_writer import sole_writer
 
 
@@ -21,7 +21,7 @@ def run(
     whole = read_plan(plan, output)
     with sole_writer(output):
         rejected, kept = make_archive(
-            whole, output, archive.parse(), may_write=may_write(output, force=force)
+            whole, output, archive.parse(), may_replace=prepare_output(output, force=force)
         )
     return report_archive(
         output, rejected, count=len(whole.files), kept=kept, report=report, as_json=as_json

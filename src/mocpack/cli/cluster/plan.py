@@ -30,14 +30,13 @@ def run(
     force: options.Force = False,
 ) -> int:
     """Write a plan: which files to pack, their hashes, and how to pack them."""
-    found = find_inputs(
-        inputs, PackOptions.parse(*encoding.parse(), reading.to_arguments(), frames)
-    )
-    files.check_not_input(output, found.files.values())
+    packing = PackOptions.parse(*encoding.parse(), reading.to_arguments(), frames)
+    chosen = find_inputs(inputs, packing)
+    files.check_not_input(output, chosen.files.values())
     if not output.endswith(".jsonl"):
         raise UsageError(f"--output must end in .jsonl, got {output}")
     check_output(output, force=force)
-    plan = found.plan(absolute_paths=True)
+    plan = chosen.plan(absolute_paths=True)
     storage.write(plan.to_bytes(), output)
     size = format_size(sum(one.size for one in plan.files))
     files.stdout().print(

@@ -20,7 +20,7 @@ def run(
     """Write one clip of an archive to standard output as a .mocp file."""
     if name is not None and clip is not None:
         raise UsageError(f"name one clip, got {name} and --clip {clip}")
-    with open_corpus(archive) as found, name_errors(archive):
-        data = found.read(find_index(found.names, name or clip, required=True))
+    with open_corpus(archive) as corpus, name_errors(archive):
+        data = corpus.read(find_index(corpus.names, name or clip, required=True))
     files.write_output(data, files.PIPE, force=False)
     return 0

@@ -11,25 +11,30 @@ from mocpack.common.texts import count_of
 from mocpack.corpora.exporting import STORES, export
 from mocpack.corpora.reading import open_corpus
 
+COLLECTIONS = [name for name in STORES if name not in ("npz", "folder")]
+
 
 def run(
     archive: options.ArchiveSource,
     output: Annotated[
         str, typer.Option("--output", "-o", help="Write to this new folder or file.")
     ],
-    store: Annotated[
-        str, typer.Option("--as", help=f"Choose {', '.join([*STORES][:-1])} or {[*STORES][-1]}.")
+    to: Annotated[
+        str,
+        typer.Option(help=f"Write {', '.join(COLLECTIONS)}, or a file per clip: npz, bvh, …"),
     ],
-    format: Annotated[
-        str | None, typer.Option("--format", help="Set the file format of --as folder, like .bvh.")
-    ] = None,
+    suffix: Annotated[str | None, typer.Option("--format", hidden=True)] = None,
     fps: Annotated[float | None, typer.Option(help="Resample to this frame rate.")] = None,
     where: options.Where = None,
 ) -> int:
     """Export the clips of an archive to files, Parquet, Lance or LeRobot."""
-    with open_corpus(archive) as found:
-        chosen = None if where is None else found.select(where)
+    store = to
+    if to not in STORES:
+        store, suffix = "folder", f".{to.lstrip('.')}"
+        files.check_extension(suffix)
+    with open_corpus(archive) as corpus:
+        chosen = None if where is None else corpus.select(where)
         with files.print_warnings(archive):
-            count = export(found, output, store, clips=chosen, suffix=format, fps=fps)
-    files.stdout().print(f"wrote {count_of(count, 'clip')} as {store} to {output}")
+            count = export(corpus, output, store, clips=chosen, suffix=suffix, fps=fps)
+    files.stdout().print(f"wrote {count_of(count, 'clip')} as {to} to {output}")
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -32,21 +32,22 @@ def run(
 ) -> int:
     """Extract clips of an archive to .mocp files."""
     check_local_path("output", output)
-    rows: list[dict[str, Any]] = []
-    with open_corpus(archive) as found:
-        indices = found.select(where)
+    rows: list[dict[str, object]] = []
+    total = 0
+    with open_corpus(archive) as corpus:
+        indices = corpus.select(where)
         if clips or clip:
-            named = {found.clip_index(name) for name in [*(clips or []), *(clip or [])]}
+            named = {corpus.clip_index(name) for name in [*(clips or []), *(clip or [])]}
             indices = [index for index in indices if index in named]
-        _check_outputs([found.names[index] for index in indices], output, force)
+        _check_outputs([corpus.names[index] for index in indices], output, force)
         written: set[Path] = set()
         for index in indices:
-            name = found.names[index]
+            name = corpus.names[index]
             try:
                 path = safe_path(output, name, ".mocp")
                 if path in written:
                     raise UsageError(f"clip {name!r}: another clip was written to {path}")
-                data = found.read(index)
+                data = corpus.read(index)
                 path.parent.mkdir(parents=True, exist_ok=True)
                 files.write_output(data, str(path), force=force)
             except (MocpackError, OSError) as error:
@@ -55,13 +56,14 @@ def run(
                 rows.append({"ok": False, "error": message, "clip": name})
                 continue
             written.add(path)
+            total += len(data)
             rows.append({"clip": name, "output": str(path), "bytes": len(data)})
     if as_json:
         print_json(rows)
     else:
-        total = format_size(sum(row.get("bytes", 0) for row in rows))
         share = "" if len(written) == len(rows) else f"{len(written)} of "
-        files.stdout().print(f"wrote {share}{count_of(len(rows), 'clip')}, {total}, to {output}")
+        count = f"{share}{count_of(len(rows), 'clip')}"
+        files.stdout().print(f"wrote {count}, {format_size(total)}, to {output}")
     return 0 if len(written) == len(rows) else 2
 
 

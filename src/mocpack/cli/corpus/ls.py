@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -26,8 +26,8 @@ def run(
     as_json: options.Json = False,
 ) -> int:
     """List the clips of an archive, or those that match a condition."""
-    with open_corpus(archive) as found:
-        table = catalog.filter_rows(found.table, where)
+    with open_corpus(archive) as corpus:
+        table = catalog.filter_rows(corpus.table, where)
     rows = catalog.to_rows(table)
     if as_json:
         print_json(rows)
@@ -54,7 +54,7 @@ def _choose_columns(available: list[str], requested: str | None) -> list[str]:
     return names
 
 
-def _format_value(value: Any) -> str:
+def _format_value(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     return "-" if value is None else str(value)

@@ -15,14 +15,11 @@ from mocpack.corpora.sole_writer import sole_writer
 
 def run(
     archives: Annotated[list[str], typer.Argument(help="Archives, in the order of their clips.")],
-    output: Annotated[str, typer.Option("--output", "-o", help="Archive to write (.mocps).")],
+    output: options.Archive,
     prefix: Annotated[
         bool, typer.Option("--prefix", help="Start each clip name with the name of its archive.")
     ] = False,
-    shard_size: Annotated[
-        str | None,
-        typer.Option(help="Split the archive into files of about this size, like 256MB."),
-    ] = None,
+    shard_size: options.ShardSize = None,
     force: options.Force = False,
 ) -> int:
     """Merge several archives into one without re-encoding their clips."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Annotated
 
 import typer
@@ -13,7 +11,7 @@ from mocpack.cli import files, options
 from mocpack.cli.archive import ArchiveOptions, report_archive
 from mocpack.cli.encoding import Encoding
 from mocpack.cli.pack_inputs import PackInputs, find_inputs
-from mocpack.cli.pack_parts import check_output, make_archive, may_write
+from mocpack.cli.pack_parts import check_output, make_archive, prepare_output
 from mocpack.cli.progress import make_progress_bar
 from mocpack.cli.reading import Reading
 from mocpack.corpora.engines import make_engine
@@ -49,7 +47,7 @@ def run(
     report: options.Report = None,
     reading: Reading,
     frames: options.PackFrames = ALL_FRAMES,
-    jobs: options.Workers = 1,
+    workers: options.Workers = 1,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> int:
@@ -58,26 +56,30 @@ def run(
     in_parts = resume or engine is not None or address is not None
     if add and in_parts:
         raise UsageError("--append cannot be combined with --resume or --engine")
-    found = find_inputs(inputs, packing)
-    files.check_not_input(output, found.files.values())
-    ending, kept = archive.parse(), False
+    chosen_inputs = find_inputs(inputs, packing)
+    files.check_not_input(output, chosen_inputs.files.values())
+    join_options, kept = archive.parse(), False
     with sole_writer(output):
         if in_parts:
-            workers = make_engine(engine or "local", workers=jobs, address=address)
-            allowed = may_write(output, force=force)  # raises before files are hashed
-            plan = found.plan(absolute_paths=engine == "ray")
-            rejected, kept = make_archive(plan, output, ending, may_write=allowed, engine=workers)
+            chosen = make_engine(engine or "local", workers=workers, address=address)
+            allowed = prepare_output(output, force=force)  # raises before files are hashed
+            plan = chosen_inputs.plan(absolute_paths=engine == "ray")
+            rejected, kept = make_archive(
+                plan, output, join_options, may_replace=allowed, engine=chosen
+            )
         else:
-            rejected = _pack_at_once(found, output, ending, add=add, workers=jobs, force=force)
+            rejected = _pack_at_once(
+                chosen_inputs, output, join_options, add=add, workers=workers, force=force
+            )
     return report_archive(
-        output, rejected, count=len(found.files), kept=kept, report=report, as_json=as_json
+        output, rejected, count=len(chosen_inputs.files), kept=kept, report=report, as_json=as_json
     )
 
 
 def _pack_at_once(
-    found: PackInputs,
+    chosen_inputs: PackInputs,
     output: str,
-    ending: WriterOptions,
+    join_options: WriterOptions,
     *,
     add: bool,
     workers: int,
@@ -86,29 +88,17 @@ def _pack_at_once(
     """Pack into a new archive, or append to an existing one, without parts."""
     if not add:
         check_output(output, force=force)
-    work: Callable[..., list[RejectedFile]] = append if add else pack
-    with _name_resume(output, add=add), make_progress_bar() as bar:
-        task = bar.add_task("packing", total=None)
+    paths, packing = chosen_inputs.files, chosen_inputs.packing
+    quiet = warnings.catch_warnings(action="ignore", category=LosslessWarning)  # report_archive
+    with quiet, make_progress_bar() as bar:
+        task = bar.add_task("packing", total=len(paths))
         on_progress = make_counter(
-            [1] * len(found.files),
-            lambda done, count: bar.update(task, completed=done, total=count),
+            [1] * len(paths), lambda done, _: bar.update(task, completed=done)
         )
-        with warnings.catch_warnings(action="ignore", category=LosslessWarning):  # report_archive
-            return work(
-                found.files,
-                output,
-                found.packing,
-                workers=workers,
-                on_progress=on_progress,
-                **ending,
+        try:
+            return (append if add else pack)(
+                paths, output, packing, workers=workers, on_progress=on_progress, **join_options
             )
-
-
-@contextmanager
-def _name_resume(output: str, *, add: bool) -> Iterator[None]:
-    """Add to an interrupt how to pack so that a run can be continued."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        advice = "" if add else "; with --resume, an interrupted run can be continued"
-        raise KeyboardInterrupt(f"{output} was not written{advice}") from None
+        except KeyboardInterrupt:
+            advice = "" if add else "; with --resume, an interrupted run can be continued"
+            raise KeyboardInterrupt(f"{output} was not written{advice}") from None

@@ -16,7 +16,7 @@ from mocpack.corpora.sole_writer import sole_writer
 
 def run(
     archive: Annotated[str, typer.Argument(help="Damaged archive, or one shard of it.")],
-    output: Annotated[str, typer.Option("--output", "-o", help="Archive to write (.mocps).")],
+    output: options.Archive,
     force: options.Force = False,
 ) -> int:
     """Save the intact clips of a damaged archive; exits with 2 if any may be lost."""

@@ -21,9 +21,9 @@ def run(
 ) -> int:
     """Verify the checksums of every clip of an archive; exits with 2 if one fails."""
     rows = []
-    with open_corpus(archive) as found, make_progress_bar() as bar:
-        task = bar.add_task("verifying", total=len(found))
-        for name, fault in verify(found, decode=decode):
+    with open_corpus(archive) as corpus, make_progress_bar() as bar:
+        task = bar.add_task("verifying", total=len(corpus))
+        for name, fault in verify(corpus, decode=decode):
             bar.advance(task)
             message = None if fault is None else f"{archive}: clip {name!r}: {fault}"
             rows.append({"ok": fault is None, "error": message, "clip": name})

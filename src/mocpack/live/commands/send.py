@@ -31,7 +31,9 @@ def run(
     ],
     to: Annotated[
         str,
-        typer.Option(help="Send to this address, like ws://127.0.0.1:8420/stage/anna or udp://…"),
+        typer.Option(
+            "--url", help="Send to this address, like ws://127.0.0.1:8420/stage/anna or udp://…"
+        ),
     ],
     max_error: Annotated[str, typer.Option(help="Limit the maximum error of every frame.")] = "5mm",
     speed: Annotated[
@@ -110,7 +112,7 @@ async def _send(
         if to.startswith("udp://"):
             return await send_frames_udp(to, sender, moving, plain=plain)
         if not to.startswith(("ws://", "wss://")):
-            raise UsageError(f"--to must be a ws://, wss:// or udp:// address, got {to}")
+            raise UsageError(f"--url must be a ws://, wss:// or udp:// address, got {to}")
         tls = access.load_certificate()
         return await send_frames(to, sender, moving, token=token, tls=tls, on_retry=print_error)
     finally:
