@@ -27,7 +27,7 @@ import numpy as np
 
 import mocpack
 from mocpack.bench.datasets import CHECKOUT, data_folder
-from mocpack.bench.peers.gltf import rewritten
+from mocpack.bench.peers.gltf import rewrite_glb
 from mocpack.io import external_file_reader, gltf, gltf_build, gltf_file, meshopt
 from mocpack.io.gltf_file import Document
 from mocpack.model.clip import Clip, measure_error
@@ -106,7 +106,7 @@ def measure(path: Path) -> Iterator[Row]:
 
 
 def _row(name: str, alone: bytes, clip: Clip) -> Row:
-    packed = rewritten(alone, {"tool": "gltfpack", "options": OPTIONS})
+    packed = rewrite_glb(alone, {"tool": "gltfpack", "options": OPTIONS})
     rng = np.random.default_rng(0)
     times = np.sort(np.append(clip.times, rng.uniform(clip.times[0], clip.times[-1], TIMES)))
     # gltfpack leaves out joints that only a map of human bones names

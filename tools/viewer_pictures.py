@@ -18,6 +18,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from mocpack import _api
+from mocpack.common.json_object import JsonObject
 from mocpack.model.clip import measure_error
 from mocpack.samples import JUMP
 from mocpack.viewing.browser import Browser
@@ -81,7 +82,7 @@ def _write_mesh_picture(scratch: Path, path: Path) -> None:
 
 def _write_animation(selection: Selection, page: Path, path: Path) -> None:
     """Write an animation of the original and the compressed clip side by side."""
-    start = {"theme": "light", "layout": "side", "bare": True, "frame": 0}
+    start: JsonObject = {"theme": "light", "layout": "side", "bare": True, "frame": 0}
     page.write_bytes(export_page(selection, start))
     clip = selection.versions[0].clip
     pictures = []

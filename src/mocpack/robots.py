@@ -64,9 +64,9 @@ class QposWindows:
         if not self._is_floating_tree:
             return robot_motion(self.motion.frames(start, stop)).qpos
         turns, places = self.motion.arrays(start, stop)
-        found = np.empty((len(turns), self._width))
-        found[:, :3] = places[:, 0] @ self._axes
-        turned = rotations.multiply(self._turn, turns[:, 0])
-        found[:, 3], found[:, 4:7] = turned[:, 3], turned[:, :3]
-        found[:, 7:] = _core.hinge_angles(self._native, turns, places)
-        return found
+        qpos = np.empty((len(turns), self._width))
+        qpos[:, :3] = places[:, 0] @ self._axes
+        root_rotations = rotations.multiply(self._turn, turns[:, 0])
+        qpos[:, 3], qpos[:, 4:7] = root_rotations[:, 3], root_rotations[:, :3]
+        qpos[:, 7:] = _core.hinge_angles(self._native, turns, places)
+        return qpos

@@ -2,33 +2,37 @@
 
 An array has one row per frame: 4 values per joint (x, y, z, w), then 3 per translated joint. Each
 chunk is a whole .mocp file with head and skeleton, so one-second chunks are about 40 % larger than
-one file. zarr finds the codec ``mocpack`` by its entry point. zarr is imported when `MocpackCodec`
-is first used.
+one file. zarr finds the codec ``mocpack`` by its entry point. Importing this module imports zarr.
 """
 
 from __future__ import annotations
 
 import base64
 from dataclasses import dataclass
-from functools import cache
-from importlib import import_module
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from mocpack import _api
 from mocpack.common.arrays import F32
+from mocpack.common.json_object import JsonObject, get_member, is_object
 from mocpack.container import pack_skeleton, read_skeleton
 from mocpack.errors import CorruptionError, MissingExtraError, UsageError
 from mocpack.model.clip import Clip, ClipHeader
 
+try:
+    from zarr.abc.codec import ArrayBytesCodec
+except ModuleNotFoundError as error:
+    raise MissingExtraError("mocpack.zarr needs zarr 3, which is not installed") from error
+
+if TYPE_CHECKING:
+    from zarr.core.array_spec import ArraySpec
+    from zarr.core.buffer import Buffer, NDBuffer
+    from zarr.core.chunk_grids import ChunkGrid
+    from zarr.core.dtype import TBaseDType, TBaseScalar, ZDType
+
+__all__ = ["MocpackCodec", "RowCodec"]
 NAME = "mocpack"
-
-
-def __getattr__(name: str) -> Any:
-    if name == "MocpackCodec":
-        return _codec()
-    raise AttributeError(f"module 'mocpack.zarr' has no attribute {name!r}")
 
 
 @dataclass(frozen=True)
@@ -91,55 +95,57 @@ class RowCodec:
         return out
 
 
-@cache
-def _codec() -> Any:
-    """Create the class, whose base class needs zarr."""
-    try:
-        abstract = import_module("zarr.abc.codec")
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("mocpack.zarr needs zarr 3, which is not installed") from error
+class MocpackCodec(ArrayBytesCodec):
+    """Compresses chunks of rows; `from_header` creates it."""
 
-    class MocpackCodec(abstract.ArrayBytesCodec):  # type: ignore[misc, name-defined]
-        """Compresses chunks of rows; `from_header` creates it."""
+    is_fixed_size = False
 
-        is_fixed_size = False
+    def __init__(self, rows: RowCodec) -> None:
+        self.rows = rows
 
-        def __init__(self, rows: RowCodec) -> None:
-            self.rows = rows
+    @classmethod
+    def from_header(cls, header: ClipHeader, max_error: str = "1mm") -> Self:
+        """Return the codec for a clip's skeleton and a maximum error."""
+        return cls(RowCodec.from_header(header, max_error))
 
-        @classmethod
-        def from_header(cls, header: ClipHeader, max_error: str = "1mm") -> Self:
-            """Return the codec for a clip's skeleton and a maximum error."""
-            return cls(RowCodec.from_header(header, max_error))
+    @classmethod
+    def from_dict(cls, data: JsonObject) -> Self:
+        fields = data["configuration"]
+        if not is_object(fields):
+            raise UsageError(f"codec {NAME}: configuration must be an object, got {fields!r:.80}")
+        where = f"codec {NAME}"
+        skeleton = get_member(fields, "skeleton", str, where, UsageError)
+        frame_time = get_member(fields, "frame_time", float, where, UsageError)
+        return cls(RowCodec(skeleton, frame_time, str(fields.get("max_error", "1mm"))))
 
-        @classmethod
-        def from_dict(cls, data: dict[str, Any]) -> Self:
-            return cls(RowCodec(**data["configuration"]))
+    def to_dict(self) -> JsonObject:
+        return {"name": NAME, "configuration": vars(self.rows).copy()}
 
-        def to_dict(self) -> dict[str, Any]:
-            return {"name": NAME, "configuration": vars(self.rows).copy()}
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MocpackCodec) and self.rows == other.rows
 
-        def __eq__(self, other: object) -> bool:
-            return isinstance(other, MocpackCodec) and self.rows == other.rows
+    def __hash__(self) -> int:
+        return hash(self.rows)
 
-        def __hash__(self) -> int:
-            return hash(self.rows)
+    def validate(
+        self,
+        *,
+        shape: tuple[int, ...],
+        dtype: ZDType[TBaseDType, TBaseScalar],
+        chunk_grid: ChunkGrid,
+    ) -> None:
+        if len(shape) != 2 or dtype.to_native_dtype() != np.float32:
+            raise UsageError(
+                f"mocpack needs a float32 array of shape (frames, values), got {shape}"
+            )
 
-        def validate(self, *, shape: tuple[int, ...], dtype: Any, chunk_grid: Any) -> None:
-            if len(shape) != 2 or dtype.to_native_dtype() != np.float32:
-                raise UsageError(
-                    f"mocpack needs a float32 array of shape (frames, values), got {shape}"
-                )
+    def compute_encoded_size(self, input_byte_length: int, chunk_spec: ArraySpec) -> int:
+        raise NotImplementedError  # zarr expects this of codecs without a fixed size
 
-        def compute_encoded_size(self, _size: int, _spec: Any) -> int:
-            raise NotImplementedError  # zarr expects this of codecs without a fixed size
+    async def _decode_single(self, chunk_data: Buffer, chunk_spec: ArraySpec) -> NDBuffer:
+        rows = self.rows.decode(chunk_data.to_bytes(), chunk_spec.shape)
+        return chunk_spec.prototype.nd_buffer.from_numpy_array(rows)
 
-        async def _decode_single(self, data: Any, spec: Any) -> Any:
-            rows = self.rows.decode(bytes(data.to_bytes()), spec.shape)
-            return spec.prototype.nd_buffer.from_numpy_array(rows)
-
-        async def _encode_single(self, array: Any, spec: Any) -> Any:
-            return spec.prototype.buffer.from_bytes(self.rows.encode(array.as_numpy_array()))
-
-    MocpackCodec.__qualname__, MocpackCodec.__module__ = MocpackCodec.__name__, __name__
-    return MocpackCodec
+    async def _encode_single(self, chunk_data: NDBuffer, chunk_spec: ArraySpec) -> Buffer:
+        data = self.rows.encode(chunk_data.as_numpy_array())
+        return chunk_spec.prototype.buffer.from_bytes(data)

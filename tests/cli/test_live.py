@@ -343,14 +343,14 @@ def test_a_recording_that_cannot_be_written_keeps_its_spool(tmp_path, monkeypatc
 def test_a_fault_while_writing_one_recording_does_not_stop_the_others(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     recorder = Recorder("day.mocp", None, force=False)
-    encode, calls = recorder._encode, iter([ZeroDivisionError("a bug"), None])
+    write, calls = recorder._write_part, iter([ZeroDivisionError("a bug"), None])
 
-    def fail_once(clip):
+    def fail_once(clip, path):
         if (error := next(calls)) is not None:
             raise error
-        return encode(clip)
+        write(clip, path)
 
-    monkeypatch.setattr(recorder, "_encode", fail_once)
+    monkeypatch.setattr(recorder, "_write_part", fail_once)
     for name in ("anna", "ben"):
         record(recorder, name, walk(0.1)[:1])
     assert recorder.finish()

@@ -11,9 +11,9 @@ import typer
 from mocpack.bench.datasets import collection
 from mocpack.bench.papers import find_paper
 from mocpack.bench.peers.table import parse_any_codec
+from mocpack.bench.rows import Row
 from mocpack.bench.runner.measure import Setting, parse_targets
 from mocpack.bench.runner.run import (
-    Row,
     clip_names,
     describe_machine,
     find_clips,
@@ -102,7 +102,7 @@ def run(
             frames=frames,
             timed=speed,
             max_seconds=time_limit,
-            done=lambda: bar.advance(task),
+            on_done=lambda: bar.advance(task),
         )
     with add_path_to_errors(out, keep=True):
         return _write_results(rows, clips, out, anchor, metrics)

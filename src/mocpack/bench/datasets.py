@@ -86,7 +86,7 @@ def find_clip(name: str, data: Path | None = None) -> Path | None:
     data : path, optional
         The only folder to look in.
     """
-    for folder in _places(data):
+    for folder in _list_folders(data):
         for suffix in SUFFIXES:
             path = folder / (name + suffix)
             if path.is_file():
@@ -96,32 +96,32 @@ def find_clip(name: str, data: Path | None = None) -> Path | None:
 
 def require_clip(name: str, data: Path | None = None) -> Path:
     """Return the file of a clip; the error for a missing one says where to get it."""
-    found = find_clip(name, data)
-    if found is None:
-        raise UsageError(f"missing clip: {describe_missing(name)}. {_advice(data)}")
-    return found
+    path = find_clip(name, data)
+    if path is None:
+        raise UsageError(f"missing clip: {describe_missing(name)}. {_explain_places(data)}")
+    return path
 
 
 def find_clips_of(names: Sequence[str], data: Path | None = None) -> dict[str, Path]:
     """Return the files of those clips that are present; raise `UsageError` if none is."""
-    found = {name: path for name in names if (path := find_clip(name, data)) is not None}
-    if not found:
+    paths = {name: path for name in names if (path := find_clip(name, data)) is not None}
+    if not paths:
         missing = "; ".join(map(describe_missing, names))
-        raise UsageError(f"found none of these clips: {missing}. {_advice(data)}")
-    return found
+        raise UsageError(f"found none of these clips: {missing}. {_explain_places(data)}")
+    return paths
 
 
 def collection(name: str, data: Path | None = None) -> list[Path]:
     """Return the files of a collection such as ``cmu``, sorted by name."""
-    for folder in _places(data):
+    for folder in _list_folders(data):
         for suffix in SUFFIXES:
-            found = sorted((folder / name).glob(f"*{suffix}"))
-            if found:
-                return found
+            paths = sorted((folder / name).glob(f"*{suffix}"))
+            if paths:
+                return paths
     origin = ORIGINS[name]
     raise UsageError(
         f"there is no folder {name}/ of {origin.suffix} files ({origin.what}), "
-        f"from {origin.database}. {_advice(data)}"
+        f"from {origin.database}. {_explain_places(data)}"
     )
 
 
@@ -153,15 +153,15 @@ def source_size(path: Path) -> int:
     return path.stat().st_size
 
 
-def _places(data: Path | None) -> list[Path]:
+def _list_folders(data: Path | None) -> list[Path]:
     if data is not None:
         return [data]
     named = data_folder()
     return [COMMITTED] if named is None else [named, COMMITTED]
 
 
-def _advice(data: Path | None) -> str:
-    looked = ", ".join(map(str, _places(data)))
+def _explain_places(data: Path | None) -> str:
+    looked = ", ".join(map(str, _list_folders(data)))
     clone = "" if COMMITTED.is_dir() else "; or run it in a clone, which has CMU's clips"
     return (
         "Save each under that name in a folder, such as FOLDER/cmu/49_02.bvh, and set "

@@ -39,6 +39,19 @@ WINDOWS_PER_MARK = 64  # between entries of the table that a search for a window
 WindowPlans = tuple[_core.WindowPlan, ...]
 
 
+class WindowOptions(TypedDict, total=False):
+    """The options of `Windows`."""
+
+    fps: float | None
+    stride: float | None
+    features: str | Sequence[str]
+    mirror: bool | Literal["skip"]
+    mirror_tolerance: float
+    root_relative: bool
+    where: str | None
+    cache: str | int | DecodedCache | None
+
+
 class _ClipKind(NamedTuple):
     """What the windows of clips with one base and frame rate have in common."""
 

@@ -6,9 +6,10 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mocpack.common.arrays import F64
+from mocpack.common.json_object import JsonObject, is_object
 from mocpack.common.optional_packages import require
 from mocpack.errors import UsageError
 from mocpack.live.hello import Hello, is_hello
@@ -16,6 +17,9 @@ from mocpack.live.receiver import Pose, Receiver
 from mocpack.live.report import read_json
 from mocpack.live.sender import Sender
 from mocpack.live.stage import StageAddress, check_secure, subprotocols, unpack_items
+
+if TYPE_CHECKING:
+    from websockets.asyncio.client import ClientConnection, connect
 
 Frame = tuple[float, F64, F64]
 """Seconds on the sender's clock, rotations (J, 4), translations (M, 3)."""
@@ -35,8 +39,6 @@ class Event:
         Name of the performer.
     receiver : Receiver
         Receiver of the performer's stream.
-    pose : Pose, optional
-    packet : bytes
     """
 
     kind: str
@@ -54,15 +56,16 @@ async def send_frames(
     token: str | None = None,
     tls: ssl.SSLContext | None = None,
     tries: int = 20,
-    on_retry: Callable[[str], None] = lambda said: None,
+    on_retry: Callable[[str], None] = lambda message: None,
 ) -> int:
-    """Send frames to a relay until they end; return the performer_id of frames sent.
+    """Send frames to a relay until they end; return the number of frames sent.
 
     After a lost connection the client reconnects. It calls `on_retry` with a message when the first
     attempt fails, and gives up after `tries` failures in a row. Frames that arrive while it is
     disconnected are dropped, since they would be late.
     """
-    _check_url(url, token, performer=True)
+    check_secure(url, token)
+    check_stage_address(url, performer=True)
     frame_sender = _FrameSender(sender, frames)
     failed = 0
     try:
@@ -87,14 +90,14 @@ class _FrameSender:
         self._sender, self._frames = sender, frames
         self._next: asyncio.Task[Frame] | None = None
 
-    async def run(self, connection: Any) -> None:
+    async def run(self, connection: ClientConnection) -> None:
         """Send until the frames end. A lost connection raises, and keeps the next frame."""
         await connection.send(self._sender.hello.to_bytes())
         self._sender.request_keyframe()
         listening = asyncio.ensure_future(_follow_requests(connection, self._sender))
         try:
             while True:
-                self._next = self._next or asyncio.ensure_future(_next(self._frames))
+                self._next = self._next or asyncio.ensure_future(anext(self._frames))
                 await asyncio.wait({self._next, listening}, return_when=asyncio.FIRST_COMPLETED)
                 if listening.done():
                     listening.result()
@@ -122,13 +125,14 @@ async def watch(
     tls: ssl.SSLContext | None = None,
     patience: int = 0,
     tries: int = 20,
-    on_retry: Callable[[str], None] = lambda said: None,
+    on_retry: Callable[[str], None] = lambda message: None,
 ) -> AsyncIterator[Event]:
     """Yield the events of a stage: performers that join or leave, their packets and poses.
 
     The client reconnects like `send_frames`.
     """
-    _check_url(url, token, performer=False)
+    check_secure(url, token)
+    check_stage_address(url, performer=False)
     failed = 0
     while True:
         decoder = StageDecoder(patience)
@@ -188,20 +192,20 @@ class StageDecoder:
         """Remove all performers; return their leave events."""
         return [event for performer_id in [*self.receivers] for event in self._remove(performer_id)]
 
-    def apply_message(self, message: dict[str, Any]) -> list[Event]:
+    def apply_message(self, message: JsonObject) -> list[Event]:
         """Return the events of a JSON message: "join", "leave", or "here" (all performers)."""
-        if isinstance(message.get("join"), int):
-            self._names[message["join"]] = str(message.get("name", ""))[:64]
-        if isinstance(message.get("leave"), int):
-            return self._remove(message["leave"])
-        if isinstance(here := message.get("here"), dict):
+        if isinstance(joined := message.get("join"), int):
+            self._names[joined] = str(message.get("name", ""))[:64]
+        if isinstance(left := message.get("leave"), int):
+            return self._remove(left)
+        if is_object(here := message.get("here")):
             known = {
                 int(performer_id): str(name)[:64]
                 for performer_id, name in here.items()
                 if performer_id.isascii() and performer_id.isdigit() and len(performer_id) < 8
             }
-            gone = [performer_id for performer_id in self.receivers if performer_id not in known]
-            events = [event for performer_id in gone for event in self._remove(performer_id)]
+            missing = [performer_id for performer_id in self.receivers if performer_id not in known]
+            events = [event for performer_id in missing for event in self._remove(performer_id)]
             self._names = known
             return events
         return []
@@ -217,7 +221,7 @@ class StageDecoder:
         return self._names.get(performer_id, str(performer_id))
 
 
-async def _follow_requests(connection: Any, sender: Sender) -> None:
+async def _follow_requests(connection: ClientConnection, sender: Sender) -> None:
     """Send a keyframe when the relay requests one, until the connection closes."""
     async for message in connection:
         if isinstance(message, str) and read_json(message).get("restart"):
@@ -225,17 +229,16 @@ async def _follow_requests(connection: Any, sender: Sender) -> None:
     raise ConnectionResetError("the relay closed the stage")
 
 
-async def _next(frames: AsyncIterator[Frame]) -> Frame:
-    return await anext(frames)
+def _connect(url: str, role: str, token: str | None, tls: ssl.SSLContext | None) -> connect:
+    require("websockets", extra="live", purpose="a live connection")
+    from websockets.asyncio.client import connect
+    from websockets.typing import Subprotocol
 
-
-def _connect(url: str, role: str, token: str | None, tls: ssl.SSLContext | None) -> Any:
-    client = require("websockets.asyncio.client", extra="live", purpose="a live connection")
     if url.startswith("wss:") and tls is None:
         tls = ssl.create_default_context()
-    return client.connect(
+    return connect(
         url,
-        subprotocols=subprotocols(role, token),
+        subprotocols=[Subprotocol(name) for name in subprotocols(role, token)],
         ssl=tls,
         compression=None,
         max_size=1 << 21,
@@ -257,14 +260,10 @@ def check_stage_address(url: str, *, performer: bool) -> StageAddress:
     return address
 
 
-def _check_url(url: str, token: str | None, *, performer: bool) -> None:
-    check_secure(url, token)
-    check_stage_address(url, performer=performer)
-
-
 def _connection_errors() -> tuple[type[BaseException], ...]:
-    exceptions = require("websockets.exceptions", extra="live", purpose="a live connection")
-    return (OSError, exceptions.ConnectionClosed, exceptions.InvalidHandshake, TimeoutError)
+    from websockets.exceptions import ConnectionClosed, InvalidHandshake
+
+    return OSError, ConnectionClosed, InvalidHandshake, TimeoutError
 
 
 def _count_failure(

@@ -14,8 +14,8 @@ import secrets
 import time
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from typing import Any
 
+from mocpack.common.json_object import Json, JsonObject
 from mocpack.errors import FormatError, UsageError
 from mocpack.live.hello import is_hello
 from mocpack.live.limits import Budget, Limits
@@ -30,16 +30,20 @@ from mocpack.live.relay import (
     Relay,
 )
 from mocpack.live.repeats import choose_repeats
-from mocpack.live.report import Report, read_json, read_report
+from mocpack.live.report import (
+    REPORT_INTERVAL_S,
+    SILENCE_TIMEOUT_S,
+    URGENT_REPORT_INTERVAL_S,
+    Report,
+    read_json,
+    read_report,
+)
 from mocpack.live.stage import StageAddress, pack_item, ping_value
 
 ITEMS = b"i"  # first byte of datagrams with hellos and packets for an audience
-REPORT_INTERVAL_S = 0.05
-URGENT_REPORT_INTERVAL_S = 0.005  # while a frame is missing
 CHECK_INTERVAL_S = 0.25  # for silent clients
 ROSTER_INTERVAL_S = 1.0
 MIN_REQUEST_BYTES = 64  # of an unverified client: the answer is shorter, so nothing is amplified
-SILENCE_TIMEOUT_S = 5.0  # then a client counts as gone
 CHALLENGE_PERIOD_S = 10.0  # a challenge is valid for one to two periods
 SNAPSHOT_INTERVAL_S = 0.2  # minimum, per watcher and performer
 MAX_JOIN_ANSWERS_PER_S = 200  # to all clients that have not joined
@@ -85,13 +89,12 @@ class DatagramEndpoint:
 
     Parameters
     ----------
-    relay : Relay
     clock : function
         Seconds.
     """
 
     def __init__(self, relay: Relay, clock: Callable[[], float] = time.monotonic) -> None:
-        self._relay, self._clock = relay, clock
+        self.relay, self._clock = relay, clock
         self._peers: dict[Hashable, _Peer] = {}
         self._secret = secrets.token_bytes(32)
         self._join_budget = Budget(
@@ -148,9 +151,9 @@ class DatagramEndpoint:
         peer = self._peers.pop(key, None)
         if peer is None:
             return
-        self._relay.discount_connection(peer.host)
+        self.relay.discount_connection(peer.host)
         if peer.performer is not None:
-            self._relay.remove_performer(peer.performer)
+            self.relay.remove_performer(peer.performer)
         if reason:
             _send_json(peer.answer, refused=reason)
 
@@ -206,14 +209,14 @@ class DatagramEndpoint:
         if reason:
             _send_json(answer, refused=reason)
             return
-        self._relay.count_connection(host)
-        limits = self._relay.limits if role == "send" else WATCHER_LIMITS
+        self.relay.count_connection(host)
+        limits = self.relay.limits if role == "send" else WATCHER_LIMITS
         peer = _Peer(address, role, host, answer, Budget(limits, self._clock), self._clock())
         self._peers[key] = peer
         _send_json(answer, welcome=path)
         if role != "send":
             self._send_roster(peer)
-            for performer in self._relay.list_performers(address.stage):
+            for performer in self.relay.list_performers(address.stage):
                 self._send_performer(peer, performer)
 
     def _find_refusal(
@@ -223,15 +226,15 @@ class DatagramEndpoint:
         challenge, proof, path = shown
         if role not in (("send",) if address.performer else ("watch", "record")):
             return WRONG_ROLE
-        known = self._relay.tokens.for_role(role)
+        known = self.relay.tokens.for_role(role)
         proofs = [compute_proof(token, challenge, role, path) for token in known]
         shown_proof = proof.encode("utf-8", "surrogatepass")
         matches = [hmac.compare_digest(shown_proof, one.encode()) for one in proofs]
-        if self._relay.tokens.by_role and not any(matches):
+        if self.relay.tokens.by_role and not any(matches):
             return f"the token does not grant the role {role}"
-        if not self._relay.has_room(host):
+        if not self.relay.has_room(host):
             return TOO_MANY_CONNECTIONS
-        if role == "send" and self._relay.is_taken(address):
+        if role == "send" and self.relay.is_taken(address):
             return NAME_IN_USE
         return ""
 
@@ -250,8 +253,8 @@ class DatagramEndpoint:
             return
         if peer.performer is None:
             return
-        peer.bad += not self._relay.relay_packet(peer.performer, data).is_good
-        if peer.bad > self._relay.limits.max_bad_packets:
+        peer.bad += not self.relay.relay_packet(peer.performer, data).is_good
+        if peer.bad > self.relay.limits.max_bad_packets:
             self.drop(key, TOO_MANY_DAMAGED)
             return
         report = peer.performer.buffer.report()
@@ -261,12 +264,12 @@ class DatagramEndpoint:
             peer.answer(report.to_json())
 
     def _receive_hello(self, key: Hashable, peer: _Peer, data: bytes) -> None:
-        if peer.performer is None and self._relay.is_taken(peer.address):
+        if peer.performer is None and self.relay.is_taken(peer.address):
             self.drop(key, NAME_IN_USE)
             return
         try:
             # the round trip of datagrams is not known
-            peer.performer = self._relay.add_performer(
+            peer.performer = self.relay.add_performer(
                 peer.address, data, peer.performer, lambda: 0.0
             )
         except (FormatError, UsageError) as error:
@@ -285,7 +288,7 @@ class DatagramEndpoint:
             self._answer_request(key, peer, request)
             return
         subscription.has_hello = True
-        stage = self._relay.list_performers(peer.address.stage)
+        stage = self.relay.list_performers(peer.address.stage)
         performer = next((p for p in stage if p.id == number), None)
         if performer is None:
             return
@@ -300,13 +303,13 @@ class DatagramEndpoint:
             if again is not None:
                 peer.answer(ITEMS + pack_item(performer.id, again))
 
-    def _answer_request(self, key: Hashable, peer: _Peer, request: dict[str, Any]) -> None:
+    def _answer_request(self, key: Hashable, peer: _Peer, request: JsonObject) -> None:
         if request.get("bye") is True:
             self.drop(key)
         elif isinstance(request.get("join"), str):
             _send_json(peer.answer, welcome=request["join"])  # the first welcome was lost
         elif (ping := ping_value(request)) is not None:
-            _send_json(peer.answer, pong=ping, trips=self._relay.round_trips(peer.address.stage))
+            _send_json(peer.answer, pong=ping, trips=self.relay.round_trips(peer.address.stage))
 
     def _list_watchers(self, stage: str) -> list[_Peer]:
         return [p for p in self._peers.values() if p.role != "send" and p.address.stage == stage]
@@ -329,8 +332,8 @@ class DatagramEndpoint:
             peer.answer(ITEMS + pack_item(performer.id, snapshot))
 
     def _send_roster(self, peer: _Peer) -> None:
-        stage = self._relay.list_performers(peer.address.stage)
-        _send_json(peer.answer, here={p.id: p.address.performer for p in stage})
+        stage = self.relay.list_performers(peer.address.stage)
+        _send_json(peer.answer, here={str(p.id): p.address.performer for p in stage})
 
     async def _check(self) -> None:
         while True:
@@ -350,15 +353,15 @@ class DatagramEndpoint:
                 continue
             if remind:
                 self._send_roster(peer)
-            for performer in self._relay.list_performers(peer.address.stage):
+            for performer in self.relay.list_performers(peer.address.stage):
                 if not peer.subscriptions.setdefault(performer.id, _Subscription()).has_hello:
                     peer.answer(ITEMS + pack_item(performer.id, performer.hello))
 
 
-def _get_text(request: dict[str, Any], key: str) -> str:
+def _get_text(request: JsonObject, key: str) -> str:
     value = request.get(key)
     return value if isinstance(value, str) else ""
 
 
-def _send_json(answer: SendDatagram, **fields: Any) -> None:
+def _send_json(answer: SendDatagram, **fields: Json) -> None:
     answer(json.dumps(fields).encode())

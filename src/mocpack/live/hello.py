@@ -121,17 +121,17 @@ class Hello:
         while read.left:
             chunks.append((read.raw(4), read.sized(MAX_HELLO_BYTES)))
         header = _build_header(chunks, frame_time)
-        found_joints, found_moving = len(header.skeleton), len(header.translated_joints)
-        if (found_joints, found_moving) != (joints, moving):
+        counts = len(header.skeleton), len(header.translated_joints)
+        if counts != (joints, moving):
             raise CorruptionError(
-                f"hello: its SKEL chunk has {found_joints} joints and {found_moving} translations, "
+                f"hello: its SKEL chunk has {counts[0]} joints and {counts[1]} translations, "
                 f"its model {joints} and {moving}"
             )
-        session, velocity_gain, velocity_decay = _unpack_stream_fields(model)
-        found = cls(header, max_error, session, velocity_gain, velocity_decay)
-        found.__dict__["model"] = model
-        found.__dict__["checksum"] = checksum
-        return found
+        session, velocity_gain, velocity_decay = struct.unpack_from("<4xI4x8xHH", model)
+        hello = cls(header, max_error, session, velocity_gain / 65536, velocity_decay / 65536)
+        hello.__dict__["model"] = model
+        hello.__dict__["checksum"] = checksum
+        return hello
 
 
 def _build_header(chunks: Sequence[tuple[bytes, bytes]], frame_time: float) -> ClipHeader:
@@ -150,11 +150,6 @@ def _build_header(chunks: Sequence[tuple[bytes, bytes]], frame_time: float) -> C
 def is_hello(data: bytes) -> bool:
     """Whether these bytes are a hello, not a packet."""
     return data[:4] == MAGIC
-
-
-def _unpack_stream_fields(model: bytes) -> tuple[int, float, float]:
-    session, velocity_gain, velocity_decay = struct.unpack_from("<4xI4x8xHH", model)
-    return session, velocity_gain / 65536, velocity_decay / 65536
 
 
 def _pack_model(hello: Hello) -> bytes:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import sys
 import time
+from asyncio import AbstractEventLoop
 from collections.abc import Callable
-from typing import Any
 
 LOGGER = logging.getLogger("mocpack.live")
 MAX_ERROR_LENGTH = 200  # characters of an error that are logged
@@ -19,15 +19,16 @@ class OneLineLogger(logging.LoggerAdapter[logging.Logger]):
     Connections use it in place of a logger that prints tracebacks.
     """
 
-    def log(self, level: int, msg: object, *args: Any, **options: Any) -> None:
-        error = sys.exc_info()[1] if options.pop("exc_info", None) else None
+    def log(
+        self, level: int, msg: object, *args: object, exc_info: object = None, **_: object
+    ) -> None:
         if msg == "opening handshake failed":
             level = logging.INFO  # websockets before 17 logs an error
-        if error is None:
-            super().log(level, msg, *args, **options)
-            return
-        super().log(level, f"{msg}: {describe(error)}", *args, **options)
-        super().log(logging.DEBUG, msg, *args, exc_info=error, **options)
+        error = sys.exc_info()[1] if exc_info else None
+        text = msg if error is None else f"{msg}: {describe(error)}"
+        super().log(level, text, *args)
+        if error is not None:
+            super().log(logging.DEBUG, msg, *args, exc_info=error)
 
 
 class LoopErrorLog:
@@ -41,14 +42,16 @@ class LoopErrorLog:
         self._clock = clock
         self._text, self._logged = "", -REPEAT_AFTER_S
 
-    def __call__(self, _: Any, context: dict[str, Any]) -> None:
+    def __call__(self, _: AbstractEventLoop, context: dict[str, object]) -> None:
         error = context.get("exception")
-        text = f"{context.get('message', 'error')}" + (f": {describe(error)}" if error else "")
+        text = str(context.get("message", "error"))
+        if isinstance(error, BaseException):
+            text += f": {describe(error)}"
         if text == self._text and self._clock() - self._logged < REPEAT_AFTER_S:
             return
         self._text, self._logged = text, self._clock()
         LOGGER.error("%s", text)
-        LOGGER.debug("%s", text, exc_info=error)
+        LOGGER.debug("%s", text, exc_info=error if isinstance(error, BaseException) else None)
 
 
 def describe(error: BaseException) -> str:

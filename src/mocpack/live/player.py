@@ -27,7 +27,6 @@ class Player:
 
     Parameters
     ----------
-    receiver : Receiver
     delay : float, optional
         Seconds behind the fastest packet; 0 shows the newest pose. By default the 95th percentile
         of packet delay plus one frame, which interpolation needs, but at most `max_delay`.

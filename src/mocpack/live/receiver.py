@@ -12,11 +12,10 @@ from mocpack.common.arguments import check_integer
 from mocpack.common.arrays import F64
 from mocpack.live.hello import Hello
 from mocpack.live.packet_loss import PacketLoss
-from mocpack.live.report import Report
+from mocpack.live.report import MAX_REPORTED, Report
 
 DEFAULT_PATIENCE = 16  # frames
 MAX_FRAMES = 1 << 30  # to wait for or to predict; the core waits and predicts for fewer
-MAX_MISSING = 16  # frames listed in one report
 
 
 class PacketStatus(IntEnum):
@@ -68,7 +67,6 @@ class Receiver:
 
     Parameters
     ----------
-    hello : Hello or bytes
     patience : int
         Frames to wait for a missing one before skipping to a later keyframe. 0 always shows the
         newest frame. To show as many frames as possible, use the player's delay in frames.
@@ -99,8 +97,8 @@ class Receiver:
         if self.last_status is PacketStatus.NEW:
             self._packet_loss.count(newest, self._native.missing()[1])
         poses = []
-        while (found := self._native.next()) is not None:
-            number, micros, rotations, translations = found
+        while (frame := self._native.next()) is not None:
+            number, micros, rotations, translations = frame
             poses.append(Pose(number, micros / 1e6, rotations, translations))
         if poses:
             self._last = poses[-1]
@@ -129,18 +127,18 @@ class Receiver:
     def predict(self, ahead: int = 1) -> Pose | None:
         """Extrapolate the pose `ahead` frames after the last one; None before the first."""
         check_integer("ahead", ahead, 0, MAX_FRAMES)
-        found = self._native.predict(ahead)
-        if found is None or self._last is None:
+        arrays = self._native.predict(ahead)
+        if arrays is None or self._last is None:
             return None
         time = self._last.time + ahead * self.frame_step * self.hello.header.frame_time
-        return Pose(self._last.frame_number + ahead, time, *found, is_exact=False)
+        return Pose(self._last.frame_number + ahead, time, *arrays, is_exact=False)
 
     def report(self) -> Report:
         """Return a report for the sender."""
         first, newest = self._native.missing()
         lost = first < 0 and (newest >= 0 or self.counts[PacketStatus.NEEDS_KEYFRAME] > 0)
         after = range(first, newest) if self.waiting and not lost else ()
-        missing = tuple(islice((n for n in after if not self._native.has_frame(n)), MAX_MISSING))
+        missing = tuple(islice((n for n in after if not self._native.has_frame(n)), MAX_REPORTED))
         losses = self._packet_loss
         return Report(losses.rate, losses.burst, missing, lost, newest, self._patience)
 

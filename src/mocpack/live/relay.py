@@ -14,13 +14,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from http import HTTPStatus
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from mocpack.common.optional_packages import require
 from mocpack.errors import FormatError, UsageError
-from mocpack.live.connections import Connections
+from mocpack.live.connections import Connections, make_connection_class
 from mocpack.live.hello import Hello, is_hello
 from mocpack.live.limits import Budget, Limits
 from mocpack.live.log import LOGGER, OneLineLogger
@@ -36,6 +35,10 @@ from mocpack.live.stage import (
     read_ping,
 )
 from mocpack.live.stream_buffer import StreamBuffer
+
+if TYPE_CHECKING:
+    from websockets.asyncio.server import Server, ServerConnection
+    from websockets.http11 import Request, Response
 
 CLOSE_TIMEOUT_S = 0.5  # when the relay stops; then connections are aborted
 BATCH_INTERVAL_S = 0.0025  # packets of several performers are sent together
@@ -60,8 +63,6 @@ class Performer:
     ----------
     id : int
         Id of the performer in messages to the audience.
-    buffer : StreamBuffer
-    hello : bytes
     round_trip : function
         Returns the round-trip time to the performer in seconds; 0 before it is known.
     """
@@ -76,7 +77,7 @@ class Performer:
 
 @dataclass(eq=False)
 class _Watcher:
-    connection: Any
+    connection: ServerConnection
     stage: str
     is_recorder: bool  # gets every packet
     lagging: bool = False
@@ -111,7 +112,6 @@ class Relay:
     hosts : tuple of str
         Host names that requests may use, besides those of the loopback. On other addresses than
         the loopback, an empty tuple allows every name, since tokens protect the relay there.
-    recorder : Recorder, optional
     endpoints : list of Endpoint
         Endpoints for other transports, opened and closed with the relay.
     ports : tuple of int
@@ -134,7 +134,7 @@ class Relay:
     _hosts: Counter[str] = field(default_factory=Counter)
     _pending: dict[str, list[bytes]] = field(default_factory=dict)
     _last_id: int = 0
-    _server: Any = None
+    _server: Server | None = None
 
     def __post_init__(self) -> None:
         self.connections = Connections(self.limits)
@@ -149,13 +149,16 @@ class Relay:
 
     async def start(self) -> None:
         """Start listening."""
-        server = require("websockets.asyncio.server", extra="live", purpose="a relay")
-        self._server = await server.serve(
+        require("websockets", extra="live", purpose="a relay")
+        from websockets.asyncio.server import serve
+        from websockets.typing import Subprotocol
+
+        self._server = await serve(
             self._handle_connection,
             self.host,
             self.port,
             ssl=self.tls,
-            subprotocols=[SUBPROTOCOL],
+            subprotocols=[Subprotocol(SUBPROTOCOL)],
             process_request=self._process_request,
             compression=None,
             max_size=self.limits.max_message_bytes,
@@ -164,12 +167,12 @@ class Relay:
             ping_timeout=10,
             open_timeout=self.limits.opening_timeout_s,
             close_timeout=CLOSE_TIMEOUT_S,
-            create_connection=self._make_connection,
+            create_connection=make_connection_class(self.connections),
             server_header="mocpack",
             logger=OneLineLogger(LOGGER, {}),
-            **({"ssl_handshake_timeout": self.limits.opening_timeout_s} if self.tls else {}),
+            ssl_handshake_timeout=self.limits.opening_timeout_s if self.tls else None,
         )
-        self.port = self._server.sockets[0].getsockname()[1]
+        self.port = next(iter(self._server.sockets)).getsockname()[1]
         for endpoint in self.endpoints:
             await endpoint.open()
 
@@ -178,6 +181,7 @@ class Relay:
         for endpoint in self.endpoints:
             endpoint.close()
         self.connections.abort_half_open()
+        assert self._server is not None
         self._server.close()
         for _ in range(2):
             try:
@@ -220,24 +224,7 @@ class Relay:
         anywhere = not is_loopback(self.host) and not self.hosts
         return anywhere or is_served_host(header, self.hosts)
 
-    def _make_connection(self, *args: Any, **options: Any) -> Any:
-        """Return the protocol of a new connection, and count the connection."""
-        server = require("websockets.asyncio.server", extra="live", purpose="a relay")
-        connection = server.ServerConnection(*args, **options)
-        made, lost = connection.connection_made, connection.connection_lost
-
-        def count(transport: Any) -> None:
-            made(transport)
-            self.connections.add(transport)
-
-        def discount(error: Exception | None) -> None:
-            self.connections.remove(connection.transport)
-            lost(error)
-
-        connection.connection_made, connection.connection_lost = count, discount
-        return connection
-
-    def _process_request(self, connection: Any, request: Any) -> Any:
+    def _process_request(self, connection: ServerConnection, request: Request) -> Response | None:
         """Answer page requests; reject WebSocket requests that are not allowed."""
         headers = request.headers
         hosts, origins = headers.get_all("Host"), headers.get_all("Origin")
@@ -254,10 +241,8 @@ class Relay:
             return connection.respond(HTTPStatus.FORBIDDEN, "pages of other sites cannot connect\n")
         if not self.has_room(_peer_host(connection)):
             return connection.respond(HTTPStatus.SERVICE_UNAVAILABLE, f"{TOO_MANY_CONNECTIONS}\n")
-        words = ",".join(headers.get_all("Sec-WebSocket-Protocol"))
-        role, token = parse_subprotocols([word.strip() for word in words.split(",")])
         try:
-            address = StageAddress.parse(request.path)
+            address, role, token = _parse_request(request)
         except UsageError as error:
             return connection.respond(HTTPStatus.NOT_FOUND, f"{error}\n")
         if role not in (("send",) if address.performer else ("watch", "record")):
@@ -266,11 +251,10 @@ class Relay:
             return connection.respond(
                 HTTPStatus.FORBIDDEN, f"the token does not grant the role {role}\n"
             )
-        connection.mocpack = (address, role)
         self.connections.finish_opening(connection.transport)
         return None
 
-    def _respond_page(self, connection: Any, path: str, host: str) -> Any:
+    def _respond_page(self, connection: ServerConnection, path: str, host: str) -> Response:
         page = self.pages.get(path)
         if page is None:
             return connection.respond(HTTPStatus.NOT_FOUND, "no such page\n")
@@ -290,13 +274,17 @@ class Relay:
         response.headers["Cache-Control"] = "no-cache"
         return response
 
-    async def _handle_connection(self, connection: Any) -> None:
-        address, role = connection.mocpack
+    async def _handle_connection(self, connection: ServerConnection) -> None:
+        from websockets.exceptions import ConnectionClosed
+
+        assert connection.request is not None
+        address, role, _ = _parse_request(connection.request)
         host = _peer_host(connection)
         self.count_connection(host)
-        lost = require("websockets.exceptions", extra="live", purpose="a relay").ConnectionClosed
         try:
-            with suppress(lost):  # a client can disappear without closing the connection
+            with suppress(
+                ConnectionClosed
+            ):  # a client can disappear without closing the connection
                 if role == "send":
                     await self._serve_performer(connection, address)
                 else:
@@ -306,7 +294,7 @@ class Relay:
         finally:
             self.discount_connection(host)
 
-    async def _serve_performer(self, connection: Any, address: StageAddress) -> None:
+    async def _serve_performer(self, connection: ServerConnection, address: StageAddress) -> None:
         """Receive a performer's hello and packets until they leave."""
         if self.is_taken(address):
             await connection.close(1008, NAME_IN_USE)
@@ -324,8 +312,9 @@ class Relay:
                     if performer is None and self.is_taken(address):
                         await connection.close(1008, NAME_IN_USE)
                         return
-                    round_trip = partial(getattr, connection, "latency")
-                    performer = self.add_performer(address, message, performer, round_trip)
+                    performer = self.add_performer(
+                        address, message, performer, lambda: connection.latency
+                    )
                     if performer is None:
                         await connection.close(1013, RELAY_FULL)
                         return
@@ -386,22 +375,22 @@ class Relay:
 
     def relay_packet(self, performer: Performer, packet: bytes) -> PacketStatus:
         """Check a packet and forward it to the audience if it holds new frames."""
-        answer = performer.buffer.add(packet)
-        self.counts[answer.name.lower()] += 1
-        if answer is not PacketStatus.NEW:
-            return answer
+        status = performer.buffer.add(packet)
+        self.counts[status.name.lower()] += 1
+        if status is not PacketStatus.NEW:
+            return status
         if performer.record is not None:
             performer.record(packet)
         for endpoint in self.endpoints:
             endpoint.on_packet(performer, packet)
         stage = performer.address.stage
         if not any(watcher.stage == stage for watcher in self._watchers):
-            return answer
+            return status
         pending = self._pending.setdefault(stage, [])
         pending.append(pack_item(performer.id, packet))
         if len(pending) == 1:
             asyncio.get_running_loop().call_later(BATCH_INTERVAL_S, self._flush, stage)
-        return answer
+        return status
 
     def _flush(self, stage: str) -> None:
         """Send the collected packets to all watchers that keep up."""
@@ -424,8 +413,9 @@ class Relay:
                 self.counts["dropped_to_newest"] += 1
                 continue
             ready.append(watcher.connection)
-        server = require("websockets.asyncio.server", extra="live", purpose="a relay")
-        server.broadcast(ready, b"".join(pending))
+        from websockets.asyncio.server import broadcast
+
+        broadcast(ready, b"".join(pending))
 
     def _catch_up(self, watcher: _Watcher) -> None:
         """Send the newest frame of every performer to a watcher that was too slow."""
@@ -435,7 +425,9 @@ class Relay:
             if snapshot is not None:
                 self._send(watcher, pack_item(performer.id, snapshot))
 
-    async def _serve_watcher(self, connection: Any, stage: str, is_recorder: bool) -> None:
+    async def _serve_watcher(
+        self, connection: ServerConnection, stage: str, is_recorder: bool
+    ) -> None:
         watcher = _Watcher(connection, stage, is_recorder)
         # data buffered by the system for a slow receiver would be outdated when it is sent
         own = connection.transport.get_extra_info("socket")
@@ -457,9 +449,9 @@ class Relay:
         finally:
             self._watchers.discard(watcher)
 
-    def round_trips(self, stage: str) -> dict[int, float]:
-        """Return the round-trip time to each performer in seconds; 0 if it is unknown."""
-        return {p.id: round(p.round_trip(), 6) for p in self.list_performers(stage)}
+    def round_trips(self, stage: str) -> dict[str, float]:
+        """Return the round-trip time to each performer, by id, in seconds; 0 if it is unknown."""
+        return {str(p.id): round(p.round_trip(), 6) for p in self.list_performers(stage)}
 
     def _send_performer(self, watcher: _Watcher, performer: Performer) -> None:
         """Send a performer's name, hello and newest frame to a watcher."""
@@ -471,15 +463,23 @@ class Relay:
         self._send(watcher, b"".join(parts))
 
     def _send(self, watcher: _Watcher, message: str | bytes) -> None:
-        server = require("websockets.asyncio.server", extra="live", purpose="a relay")
+        from websockets.asyncio.server import broadcast
+
         with suppress(OSError):
-            server.broadcast([watcher.connection], message)
+            broadcast([watcher.connection], message)
 
     def _list_watchers(self, stage: str) -> list[_Watcher]:
         return [watcher for watcher in self._watchers if watcher.stage == stage]
 
 
-def _peer_host(connection: Any) -> str:
+def _parse_request(request: Request) -> tuple[StageAddress, str, str]:
+    """Return the stage, the role and the token of a WebSocket request."""
+    words = ",".join(request.headers.get_all("Sec-WebSocket-Protocol"))
+    role, token = parse_subprotocols([word.strip() for word in words.split(",")])
+    return StageAddress.parse(request.path), role, token
+
+
+def _peer_host(connection: ServerConnection) -> str:
     """Return the host of the peer; "" if it disconnected before it was accepted."""
     address = connection.remote_address
     return str(address[0]) if address else ""

@@ -166,16 +166,16 @@ class Sender:
         translations = np.ascontiguousarray(translations, np.float64)
         time = min(max(0, micros), MAX_TIME_US)
         bound = max(1, int(mode.max_error * 1e6 + 1e-6))
-        made = self._encoder.encode(
+        encoded = self._encoder.encode(
             rotations, translations, time, is_keyframe, bound, mode.frame_step, mode.twist
         )
-        if made is None:
+        if encoded is None:
             raise InvalidClipError(
                 f"frame {self.frame_count}: the pose is invalid, or its joints are more than "
                 f"{1000 * mode.max_error:g} mm away from what their hinges allow"
             )
         self._mode = mode
-        self.error, is_keyframe, row_size = made
+        self.error, is_keyframe, row_size = encoded
         self._row_sizes.append(row_size)
         self._keyframe_requested = False
         self.frame_count += 1

@@ -28,7 +28,6 @@ class Spool:
     ----------
     path : Path
         A file that does not exist yet.
-    hello : Hello
     """
 
     def __init__(self, path: Path, hello: Hello) -> None:
@@ -58,7 +57,6 @@ class SpoolReader:
 
     Attributes
     ----------
-    hello : Hello
     is_damaged : bool
         Whether `packets` ended at a damaged or incomplete record.
     """

@@ -9,10 +9,10 @@ import struct
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from mocpack.common.arguments import is_finite
+from mocpack.common.json_object import Json
 from mocpack.errors import CorruptionError, UsageError
 from mocpack.live.report import read_json
 
@@ -57,7 +57,7 @@ class Tokens:
     @classmethod
     def read(cls, path: str | Path) -> Tokens:
         """Read a file with lines like ``send 7f3a…``; lines that start with # are comments."""
-        found: dict[str, list[str]] = {}
+        tokens: dict[str, list[str]] = {}
         for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
             words = line.split()
             if not words or words[0].startswith("#"):
@@ -67,10 +67,10 @@ class Tokens:
                     f"{path}, line {number}: expected a role ({', '.join(ROLES)}) and a token of "
                     "16 to 256 letters, digits and . _ ~ -"
                 )
-            found.setdefault(words[0], []).append(words[1])
-        if not found:
+            tokens.setdefault(words[0], []).append(words[1])
+        if not tokens:
             raise UsageError(f"{path} contains no token: expected lines like 'send 7f3a…'")
-        return cls({role: tuple(tokens) for role, tokens in found.items()})
+        return cls({role: tuple(granting) for role, granting in tokens.items()})
 
     def for_role(self, role: str) -> list[str]:
         """Return the tokens that grant a role; a token to record also grants watching."""
@@ -127,10 +127,10 @@ def is_served_host(header: str, hosts: Collection[str]) -> bool:
     >>> is_served_host("evil.com:8420", ()), is_served_host("evil.com:8420", ("evil.com",))
     (False, True)
     """
-    found = HOST.fullmatch(header)
-    if found is None:
+    match = HOST.fullmatch(header)
+    if match is None:
         return False
-    name = (found["address"] or found["name"]).lower()
+    name = (match["address"] or match["name"]).lower()
     return is_loopback(name) or name in hosts
 
 
@@ -166,10 +166,12 @@ def read_ping(message: str | bytes) -> float | None:
     return ping_value(read_json(message)) if len(message) <= MAX_PING_BYTES else None
 
 
-def ping_value(fields: Mapping[str, Any]) -> float | None:
+def ping_value(fields: Mapping[str, Json]) -> float | None:
     """Return the finite number of the field "ping"; None if there is none."""
-    value: Any = fields.get("ping")
-    return float(value) if type(value) in (int, float) and is_finite(value) else None
+    value = fields.get("ping")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not is_finite(value):
+        return None
+    return float(value)
 
 
 def pack_item(performer: int, data: bytes) -> bytes:

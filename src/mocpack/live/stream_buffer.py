@@ -12,11 +12,10 @@ from mocpack import _core
 from mocpack.live.hello import Hello
 from mocpack.live.packet_loss import PacketLoss
 from mocpack.live.receiver import PacketStatus
-from mocpack.live.report import Report
+from mocpack.live.report import MAX_REPORTED, Report
 
 MAX_FRAMES = 480  # limits memory if a sender sends no keyframes
 MAX_BYTES = 1 << 20
-MAX_MISSING = 16  # frames listed in one report
 
 Row = tuple[int, bool, bytes]
 """Frame number, whether it is a keyframe, bytes."""
@@ -70,15 +69,15 @@ class StreamBuffer:
         lost = self.newest >= 0 and self._keyframe < 0
         # A performer can skip any number of frames, so only the first missing ones are listed.
         after = (n for n in range(self._last_decodable + 1, self.newest) if n not in self._rows)
-        missing = () if lost else tuple(islice(after, MAX_MISSING))
+        missing = () if lost else tuple(islice(after, MAX_REPORTED))
         losses = self._packet_loss
         return Report(losses.rate, losses.burst, missing, lost, self.newest, patience=1)
 
     def snapshot(self) -> bytes | None:
         """Return a packet with all rows that a new receiver needs to decode the newest frame."""
-        rows = self._rows_since_keyframe()
-        if not rows:
+        if self._keyframe not in self._rows:
             return None
+        rows = [self._rows[n] for n in range(self._keyframe, self._last_decodable + 1)]
         newest = rows[-1][0]
         since = round(1e6 * self.hello.header.frame_time * max(0, self.newest - newest))
         time = max(0, self._time - since)
@@ -115,9 +114,3 @@ class StreamBuffer:
             if oldest == self._keyframe:  # no receiver can join until the next keyframe
                 self._keyframe = self._last_decodable = -1
         return True
-
-    def _rows_since_keyframe(self) -> list[Row]:
-        """Return the rows from the last keyframe up to the first missing frame."""
-        if self._keyframe not in self._rows:
-            return []
-        return [self._rows[number] for number in range(self._keyframe, self._last_decodable + 1)]

@@ -8,22 +8,27 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from typing import Any
 
 from mocpack.errors import FormatError, UsageError
 from mocpack.live.client import Event, Frame
 from mocpack.live.hello import Hello, is_hello
 from mocpack.live.receiver import Receiver
-from mocpack.live.report import read_json, read_report
+from mocpack.live.report import (
+    REPORT_INTERVAL_S,
+    SILENCE_TIMEOUT_S,
+    URGENT_REPORT_INTERVAL_S,
+    read_json,
+    read_report,
+)
 from mocpack.live.sender import Sender
 from mocpack.live.stage import is_loopback, split_address
 
 HELLO_INTERVAL_S = 1.0
-REPORT_INTERVAL_S = 0.05
-URGENT_REPORT_INTERVAL_S = 0.005  # while a frame is missing
 INITIAL_REPEATS = (1, 2, 3)  # until the first report tells the loss
 MAX_REPORT_CREDIT_BYTES = 1 << 16
-SILENCE_TIMEOUT_S = 5.0  # then the sender counts as gone
+Address = tuple[str, int]
+"""Host and port."""
+
 MAX_UDP_BYTES = 65507  # payload of one datagram over IPv4
 
 
@@ -35,7 +40,7 @@ async def send_frames_udp(
     loop = asyncio.get_running_loop()
     has_report = False
 
-    def apply_report(data: bytes, _: Any) -> None:
+    def apply_report(data: bytes, _: Address) -> None:
         nonlocal has_report
         report = read_report(read_json(data))
         if report is not None:
@@ -78,9 +83,9 @@ async def watch_udp(url: str, *, patience: int = 16, plain: bool = False) -> Asy
     """Yield the events of one sender to ``udp://host:port``, until the sender is silent."""
     address = udp_address(url, plain)
     loop = asyncio.get_running_loop()
-    inbox: asyncio.Queue[tuple[bytes, Any]] = asyncio.Queue(1024)
+    inbox: asyncio.Queue[tuple[bytes, Address]] = asyncio.Queue(1024)
 
-    def keep(data: bytes, peer: Any) -> None:
+    def keep(data: bytes, peer: Address) -> None:
         if not inbox.full():  # a full queue drops datagrams, as a network would
             inbox.put_nowait((data, peer))
 
@@ -95,8 +100,8 @@ async def watch_udp(url: str, *, patience: int = 16, plain: bool = False) -> Asy
             wait = SILENCE_TIMEOUT_S if receiver else None
             data, peer = await asyncio.wait_for(inbox.get(), wait)
             if is_hello(data):
-                if data != last_hello and (found := _parse_hello(data)) is not None:
-                    last_hello, receiver = data, Receiver(found, patience)
+                if data != last_hello and (hello := _parse_hello(data)) is not None:
+                    last_hello, receiver = data, Receiver(hello, patience)
                     yield Event("join", "udp", receiver)
                 if data == last_hello:
                     credit = credit + len(data) if peer == sender else len(data)
@@ -125,7 +130,7 @@ async def watch_udp(url: str, *, patience: int = 16, plain: bool = False) -> Asy
         transport.close()
 
 
-def udp_address(url: str, plain: bool) -> tuple[str, int]:
+def udp_address(url: str, plain: bool) -> Address:
     """Return host and port; raise `UsageError` for a remote host unless `plain` allows it."""
     parts = split_address(url)
     host = parts.hostname or "127.0.0.1"
@@ -142,10 +147,10 @@ def udp_address(url: str, plain: bool) -> tuple[str, int]:
 class DatagramListener(asyncio.DatagramProtocol):
     """Passes datagrams on."""
 
-    def __init__(self, on_datagram: Callable[[bytes, Any], None]) -> None:
+    def __init__(self, on_datagram: Callable[[bytes, Address], None]) -> None:
         self._receive = on_datagram
 
-    def datagram_received(self, data: bytes, addr: Any) -> None:
+    def datagram_received(self, data: bytes, addr: Address) -> None:
         self._receive(data, addr)
 
     def error_received(self, exc: Exception) -> None:

@@ -13,20 +13,20 @@ from typing import Any
 
 from mocpack.errors import FormatError, UsageError
 from mocpack.live.client import Event, Frame, StageDecoder, check_stage_address
-from mocpack.live.datagrams import (
-    ITEMS,
+from mocpack.live.datagrams import ITEMS, DatagramEndpoint, compute_proof
+from mocpack.live.relay import Relay
+from mocpack.live.report import (
     REPORT_INTERVAL_S,
     URGENT_REPORT_INTERVAL_S,
-    DatagramEndpoint,
-    compute_proof,
+    read_json,
+    read_report,
 )
-from mocpack.live.relay import Relay
-from mocpack.live.report import read_json, read_report
 from mocpack.live.sender import Sender
 from mocpack.live.stage import is_loopback, split_address
 from mocpack.live.udp import (
     HELLO_INTERVAL_S,
     INITIAL_REPEATS,
+    Address,
     DatagramListener,
     send_frame,
     udp_address,
@@ -53,7 +53,6 @@ class UdpEndpoint(DatagramEndpoint):
 
     Parameters
     ----------
-    relay : Relay
     plain : bool
         Whether unencrypted UDP is allowed on addresses other than the loopback.
     """
@@ -69,11 +68,10 @@ class UdpEndpoint(DatagramEndpoint):
 
     async def open(self) -> None:
         loop = asyncio.get_running_loop()
-        address = (self._relay.host, self._relay.port)
-        made = loop.create_datagram_endpoint(
+        address = (self.relay.host, self.relay.port)
+        self._transport, _ = await loop.create_datagram_endpoint(
             lambda: DatagramListener(self._receive), local_addr=address
         )
-        self._transport, _ = await made
         await super().open()
 
     def close(self) -> None:
@@ -81,10 +79,10 @@ class UdpEndpoint(DatagramEndpoint):
         if self._transport is not None:
             self._transport.close()
 
-    def _receive(self, data: bytes, address: Any) -> None:
-        self.receive(address[:2], address[0], data, lambda said: self._send(said, address))
+    def _receive(self, data: bytes, address: Address) -> None:
+        self.receive(address[:2], address[0], data, lambda answer: self._send(answer, address))
 
-    def _send(self, data: bytes, address: Any) -> None:
+    def _send(self, data: bytes, address: Address) -> None:
         transport = self._transport
         if transport is not None and transport.get_write_buffer_size() < MAX_QUEUED_BYTES:
             transport.sendto(data, address)
@@ -188,10 +186,9 @@ class _RelayConnection:
             raise UsageError(f"{host} requires a token: use --token-file")
         connection = cls(url, role, path, token)
         loop = asyncio.get_running_loop()
-        made = loop.create_datagram_endpoint(
+        connection._transport, _ = await loop.create_datagram_endpoint(
             lambda: DatagramListener(connection._receive), remote_addr=(host, port)
         )
-        connection._transport, _ = await made
         try:
             await connection._join()
         except BaseException:
@@ -247,11 +244,9 @@ class _RelayConnection:
                         self._forgotten = False
                         self._unread = messages[at:]
                         return
-                    if (
-                        isinstance(fields.get("challenge"), str)
-                        and fields["challenge"] != challenge
-                    ):
-                        challenge, has_answer = fields["challenge"], True
+                    sent = fields.get("challenge")
+                    if isinstance(sent, str) and sent != challenge:
+                        challenge, has_answer = sent, True
                         self._send_join(challenge)
         reason = ": the relay answers, but does not accept the client" * has_answer
         raise UsageError(f"{self._url} cannot be reached{reason}")
@@ -261,7 +256,7 @@ class _RelayConnection:
         fields = {"join": self._path, "role": self._role, "challenge": challenge, "proof": proof}
         self.send(json.dumps(fields).encode())
 
-    def _receive(self, data: bytes, _: Any) -> None:
+    def _receive(self, data: bytes, _: Address) -> None:
         self._heard_at = self.clock()
         if data[:1] == b"{" and read_json(data).get("join") is False:
             self._forgotten = True

@@ -11,12 +11,24 @@ import hashlib
 import ipaddress
 import json
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from mocpack.common.optional_packages import require
-from mocpack.live.datagrams import SILENCE_TIMEOUT_S, DatagramEndpoint
+from mocpack.live.datagrams import DatagramEndpoint
 from mocpack.live.relay import Relay
+from mocpack.live.report import SILENCE_TIMEOUT_S
+
+if TYPE_CHECKING:
+    from aioquic.asyncio.protocol import QuicConnectionProtocol
+    from aioquic.asyncio.server import QuicServer
+    from aioquic.h3.connection import H3Connection
+    from aioquic.h3.events import H3Event
+    from aioquic.quic.configuration import QuicConfiguration
+    from aioquic.quic.connection import QuicConnection
+    from aioquic.quic.events import QuicEvent
+    from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+    from cryptography.x509 import Certificate
 
 INFO_PATH = "/webtransport.json"
 MAX_DATAGRAM_BYTES = 1100  # passes every network without fragmentation
@@ -34,7 +46,6 @@ class WebTransportEndpoint(DatagramEndpoint):
 
     Parameters
     ----------
-    relay : Relay
     port : int
         UDP port; 0 takes a free one.
     """
@@ -43,41 +54,46 @@ class WebTransportEndpoint(DatagramEndpoint):
         super().__init__(relay)
         self.port = port
         self._sessions: set[_Session] = set()
-        self._server: Any = None
-        self._configuration: Any = None
+        self._server: QuicServer | None = None
         self._renew_task: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        quic = require("aioquic.asyncio", extra="webtransport", purpose=PURPOSE)
-        config = require("aioquic.quic.configuration", extra="webtransport", purpose=PURPOSE)
-        http = require("aioquic.h3.connection", extra="webtransport", purpose=PURPOSE)
-        self._configuration = config.QuicConfiguration(
-            alpn_protocols=http.H3_ALPN,
+        require("aioquic", extra="webtransport", purpose=PURPOSE)
+        from aioquic.asyncio.protocol import QuicConnectionProtocol
+        from aioquic.asyncio.server import serve
+        from aioquic.h3.connection import H3_ALPN
+        from aioquic.quic.configuration import QuicConfiguration
+
+        configuration = QuicConfiguration(
+            alpn_protocols=H3_ALPN,
             is_client=False,
             max_datagram_frame_size=65536,
             max_data=1 << 18,
             max_stream_data=1 << 16,
             idle_timeout=2 * SILENCE_TIMEOUT_S,
         )
-        hashed = self._renew_certificate()
+        self._renew_certificate(configuration)
+        endpoint = self
 
-        def connected(*args: Any, **options: Any) -> Any:
-            protocol = quic.QuicConnectionProtocol(*args, **options)
-            protocol.quic_event_received = _Session(self, self._relay, protocol).handle_event
-            return protocol
+        class Connection(QuicConnectionProtocol):
+            def __init__(self, quic: QuicConnection, stream_handler: None = None) -> None:
+                super().__init__(quic, stream_handler)
+                self._session = _Session(endpoint, self)
 
-        host = self._relay.host
-        self._server = await quic.serve(
-            host,
+            def quic_event_received(self, event: QuicEvent) -> None:
+                self._session.handle_event(event)
+
+        self._server = await serve(
+            self.relay.host,
             self.port,
-            configuration=self._configuration,
-            create_protocol=connected,
+            configuration=configuration,
+            create_protocol=Connection,
             retry=True,  # verifies the client's address
         )
-        _ignore_short_initials(self._server, self._configuration.supported_versions)
+        _ignore_short_initials(self._server, configuration.supported_versions)
         self.port = self._server._transport.get_extra_info("sockname")[1]
-        self._publish(hashed)
-        self._renew_task = asyncio.ensure_future(self._renew_regularly())
+        self._publish(configuration)
+        self._renew_task = asyncio.ensure_future(self._renew_regularly(configuration))
         await super().open()
 
     def close(self) -> None:
@@ -94,7 +110,7 @@ class WebTransportEndpoint(DatagramEndpoint):
 
     def add_session(self, session: _Session) -> bool:
         """Count a new session; return False if there are too many."""
-        if len(self._sessions) >= self._relay.limits.max_connections:
+        if len(self._sessions) >= self.relay.limits.max_connections:
             return False
         self._sessions.add(session)
         return True
@@ -111,63 +127,67 @@ class WebTransportEndpoint(DatagramEndpoint):
         for session in [*self._sessions]:
             if session in self._peers:
                 session.idle_since = now
-            elif now - session.idle_since > self._relay.limits.opening_timeout_s:
+            elif now - session.idle_since > self.relay.limits.opening_timeout_s:
                 session.close()
                 self.remove_session(session)
 
-    async def _renew_regularly(self) -> None:
+    async def _renew_regularly(self, configuration: QuicConfiguration) -> None:
         while True:
             await asyncio.sleep(RENEW_INTERVAL_S)
-            self._publish(self._renew_certificate())
+            self._renew_certificate(configuration)
+            self._publish(configuration)
 
-    def _renew_certificate(self) -> str:
-        """Create a new certificate; return its hash."""
-        certificate, key = make_certificate(self._relay.host)
-        self._configuration.certificate, self._configuration.private_key = certificate, key
-        encoding = require(
-            "cryptography.hazmat.primitives.serialization", extra="webtransport", purpose=PURPOSE
-        ).Encoding
-        return hashlib.sha256(certificate.public_bytes(encoding.DER)).hexdigest()
+    def _renew_certificate(self, configuration: QuicConfiguration) -> None:
+        certificate, key = make_certificate(self.relay.host)
+        configuration.certificate, configuration.private_key = certificate, key
 
-    def _publish(self, hashed: str) -> None:
-        info = json.dumps({"port": self.port, "sha256": hashed}).encode()
-        self._relay.pages = {**self._relay.pages, INFO_PATH: ("application/json", info)}
-        self._relay.ports = (self.port,)
+    def _publish(self, configuration: QuicConfiguration) -> None:
+        """Tell browsers the port and the hash of the certificate."""
+        from cryptography.hazmat.primitives.serialization import Encoding
+
+        data = configuration.certificate.public_bytes(Encoding.DER)
+        info = json.dumps({"port": self.port, "sha256": hashlib.sha256(data).hexdigest()}).encode()
+        self.relay.pages = {**self.relay.pages, INFO_PATH: ("application/json", info)}
+        self.relay.ports = (self.port,)
 
 
 class _Session:
     """A QUIC connection of a browser, with its WebTransport session."""
 
-    def __init__(self, endpoint: WebTransportEndpoint, relay: Relay, protocol: Any) -> None:
-        self._endpoint, self._relay, self._protocol = endpoint, relay, protocol
-        self._http: Any = None
+    def __init__(self, endpoint: WebTransportEndpoint, protocol: QuicConnectionProtocol) -> None:
+        self._endpoint, self._protocol = endpoint, protocol
+        self._http: H3Connection | None = None
         self._stream: int | None = None
         self._flushing = self._answered = False
         self._stream_bytes = 0
         self.idle_since = endpoint.now()
         self._is_admitted = endpoint.add_session(self)
 
-    def handle_event(self, event: Any) -> None:
+    def handle_event(self, event: QuicEvent) -> None:
         """Handle a QUIC event; only datagrams of an accepted session reach the endpoint."""
-        kind = type(event).__name__
-        if kind == "ConnectionTerminated":
+        from aioquic.h3.connection import H3Connection
+        from aioquic.quic.events import ConnectionTerminated, ProtocolNegotiated
+
+        if isinstance(event, ConnectionTerminated):
             self._end()
         elif not self._is_admitted or not self._has_budget(event):
             self._protocol.close()
             return
-        elif kind == "ProtocolNegotiated":
-            module = require("aioquic.h3.connection", extra="webtransport", purpose=PURPOSE)
-            self._http = module.H3Connection(self._protocol._quic, enable_webtransport=True)
-        for http_event in self._http.handle_event(event) if self._http is not None else ():
-            self._handle_http_event(http_event)
+        elif isinstance(event, ProtocolNegotiated):
+            self._http = H3Connection(self._protocol._quic, enable_webtransport=True)
+        if self._http is not None:
+            for http_event in self._http.handle_event(event):
+                self._handle_http_event(self._http, http_event)
 
     def close(self) -> None:
         self._protocol.close()
         self._protocol.transmit()
 
-    def _has_budget(self, event: Any) -> bool:
+    def _has_budget(self, event: QuicEvent) -> bool:
         """Whether the browser's stream data is within `MAX_STREAM_BYTES`."""
-        if type(event).__name__ == "StreamDataReceived":
+        from aioquic.quic.events import StreamDataReceived
+
+        if isinstance(event, StreamDataReceived):
             self._stream_bytes += len(event.data)
         return self._stream_bytes <= MAX_STREAM_BYTES
 
@@ -191,35 +211,37 @@ class _Session:
         self._flushing = False
         self._protocol.transmit()
 
-    def _handle_http_event(self, event: Any) -> None:
-        kind = type(event).__name__
-        if kind == "HeadersReceived" and not self._answered:
+    def _handle_http_event(self, http: H3Connection, event: H3Event) -> None:
+        from aioquic.h3.events import DatagramReceived, DataReceived, HeadersReceived
+
+        if isinstance(event, HeadersReceived) and not self._answered:
             self._answered = True  # one request per connection
-            headers = dict(event.headers)
-            status = self._status(headers)
-            self._http.send_headers(
-                event.stream_id, [(b":status", status)], end_stream=status != b"200"
-            )
+            status = self._choose_status(dict(event.headers))
+            http.send_headers(event.stream_id, [(b":status", status)], end_stream=status != b"200")
             self._stream = event.stream_id if status == b"200" else None
             self._protocol.transmit()
-        elif kind == "DatagramReceived" and event.stream_id == self._stream:
+        elif isinstance(event, DatagramReceived) and event.stream_id == self._stream:
             self._endpoint.receive(self, self._host, event.data, self.answer, is_encrypted=True)
-        elif kind == "DataReceived" and event.stream_id == self._stream and event.stream_ended:
+        elif (
+            isinstance(event, DataReceived)
+            and event.stream_id == self._stream
+            and event.stream_ended
+        ):
             self._endpoint.drop(self)
             self._stream = None
 
-    def _status(self, headers: dict[bytes, bytes]) -> bytes:
+    def _choose_status(self, headers: dict[bytes, bytes]) -> bytes:
         """Return the HTTP status of a session request: 200 only for pages of this relay."""
         if headers.get(b":protocol") != b"webtransport":
             return b"404"
-        authority = headers.get(b":authority", b"").decode("latin-1")
+        relay, authority = self._endpoint.relay, headers.get(b":authority", b"").decode("latin-1")
         try:
             origin = urlsplit(headers.get(b"origin", b"").decode("latin-1"))
             own = urlsplit("//" + authority)
-            same = (origin.hostname, origin.port) == (own.hostname, self._relay.port)
+            same = (origin.hostname, origin.port) == (own.hostname, relay.port)
         except ValueError:
             same = False
-        return b"200" if same and self._relay.serves_host(authority) else b"403"
+        return b"200" if same and relay.serves_host(authority) else b"403"
 
     @property
     def _host(self) -> str:
@@ -230,27 +252,28 @@ class _Session:
         self._endpoint.remove_session(self)
 
 
-def _ignore_short_initials(server: Any, versions: list[int]) -> None:
+def _ignore_short_initials(server: QuicServer, versions: list[int]) -> None:
     """Ignore short datagrams of unknown QUIC versions, whose answer would be longer."""
-    received, known = server.datagram_received, {v.to_bytes(4, "big") for v in versions}
+    receive_any, known = server.datagram_received, {v.to_bytes(4, "big") for v in versions}
 
-    def filtered(data: bytes, address: Any) -> None:
+    def receive(data: bytes, address: tuple[str, int]) -> None:
         is_long_header = data[:1] >= b"\x80"
         if len(data) >= MIN_INITIAL_BYTES or not is_long_header or data[1:5] in known:
-            received(data, address)
+            receive_any(data, address)
 
-    server.datagram_received = filtered
+    server.datagram_received = receive
 
 
-def make_certificate(host: str) -> tuple[Any, Any]:
+def make_certificate(host: str) -> tuple[Certificate, EllipticCurvePrivateKey]:
     """Return a self-signed certificate for this host, and its key."""
-    x509 = require("cryptography.x509", extra="webtransport", purpose=PURPOSE)
-    primitives = "cryptography.hazmat.primitives"
-    ec = require(f"{primitives}.asymmetric.ec", extra="webtransport", purpose=PURPOSE)
-    hashes = require(f"{primitives}.hashes", extra="webtransport", purpose=PURPOSE)
+    require("cryptography", extra="webtransport", purpose=PURPOSE)
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes
+    from cryptography.hazmat.primitives.asymmetric import ec
+
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "mocpack")])
-    names = [x509.DNSName("localhost")]
+    names: list[x509.GeneralName] = [x509.DNSName("localhost")]
     try:
         names.append(x509.IPAddress(ipaddress.ip_address(host)))
     except ValueError:

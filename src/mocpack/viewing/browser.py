@@ -10,8 +10,9 @@ import signal
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
+from mocpack.common.json_object import Json, JsonObject, get_member, is_object, parse_json
 from mocpack.errors import UsageError
 
 BROWSERS = (
@@ -66,7 +67,7 @@ class Browser:
         self._session: str | None = None
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
-        self._session = attached["sessionId"]
+        self._session = get_member(attached, "sessionId", str, "Target.attachToTarget")
         self.call(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -97,46 +98,47 @@ class Browser:
         """Wait until the last drawing is on screen; a new canvas is empty at first."""
         self.evaluate("new Promise(go => requestAnimationFrame(() => requestAnimationFrame(go)))")
 
-    def evaluate(self, expression: str) -> Any:
+    def evaluate(self, expression: str) -> Json:
         """Evaluate a JavaScript expression in the page; wait for promises."""
-        found = self.call(
+        answer = self.call(
             "Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True
         )
-        if "exceptionDetails" in found:
-            details = found["exceptionDetails"]
-            raise RuntimeError(details.get("exception", {}).get("description", details["text"]))
-        return found["result"].get("value")
+        if is_object(details := answer.get("exceptionDetails")):
+            exception = details.get("exception")
+            described = exception.get("description") if is_object(exception) else None
+            raise RuntimeError(described or details["text"])
+        result = answer["result"]
+        return result.get("value") if is_object(result) else None
 
     def screenshot(self, kind: str = "png") -> bytes:
         """Return a screenshot."""
         options = {"quality": 95} if kind == "jpeg" else {}
-        found = self.call("Page.captureScreenshot", format=kind, **options)
-        return base64.b64decode(found["data"])
+        answer = self.call("Page.captureScreenshot", format=kind, **options)
+        return base64.b64decode(get_member(answer, "data", str, "Page.captureScreenshot"))
 
-    def call(self, method: str, **params: Any) -> dict[str, Any]:
+    def call(self, method: str, **params: Json) -> JsonObject:
         """Call a DevTools method and return its result; ignore events."""
         self._calls += 1
-        request: dict[str, Any] = {"id": self._calls, "method": method, "params": params}
+        request: JsonObject = {"id": self._calls, "method": method, "params": params}
         if self._session:
             request["sessionId"] = self._session
         _write_all(self._write, json.dumps(request).encode() + b"\0")
         while True:
             answer = self._receive()
             if answer.get("id") == self._calls:
-                if "error" in answer:
-                    raise RuntimeError(f"{method}: {answer['error']['message']}")
-                result: dict[str, Any] = answer["result"]
+                if not is_object(result := answer.get("result")):
+                    raise RuntimeError(f"{method}: {answer.get('error')}")
                 return result
 
-    def _receive(self) -> dict[str, Any]:
+    def _receive(self) -> JsonObject:
         while b"\0" not in self._buffer:
             part = os.read(self._read, 1 << 20)
             if not part:
                 raise UsageError("Chromium exited before the picture was drawn")
             self._buffer += part
         message, self._buffer = self._buffer.split(b"\0", 1)
-        found: dict[str, Any] = json.loads(message)
-        return found
+        answer = parse_json(message)
+        return answer if is_object(answer) else {}
 
 
 def _start(chromium: str, profile: str) -> tuple[int, int, int]:

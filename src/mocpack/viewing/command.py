@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import webbrowser
-from collections.abc import Mapping
 from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from mocpack.cli import files, options
 from mocpack.cli.progress import make_progress_bar, run_with_progress
 from mocpack.cli.reading import Reading
+from mocpack.common.json_object import JsonObject
 from mocpack.common.units import format_size, parse_frame_range
 from mocpack.errors import UsageError
 from mocpack.viewing.export import export_page
@@ -122,7 +122,7 @@ def run(
 
 def _initial_state(
     selection: Selection, layout: Layout, theme: Theme | None, frame: int | None
-) -> dict[str, Any]:
+) -> JsonObject:
     """Return the initial state of the page, as viewer/src/session.ts reads it."""
     count = selection.versions[0].clip.frame_count if selection.versions else 1
     if frame is not None and not 0 <= frame < count:
@@ -131,7 +131,7 @@ def _initial_state(
     return {name: value for name, value in start.items() if value is not None}
 
 
-def _serve(selection: Selection, start: Mapping[str, Any], port: int, browser: bool) -> int:
+def _serve(selection: Selection, start: JsonObject, port: int, browser: bool) -> int:
     """Serve the page until Ctrl-C, which is not an error."""
     shown = selection.versions
     name = shown[selection.chosen].name if shown else "files that you drop on the page"
@@ -146,7 +146,7 @@ def _serve(selection: Selection, start: Mapping[str, Any], port: int, browser: b
 
 
 def _write_video(
-    selection: Selection, path: Path, size: tuple[int, int], start: Mapping[str, Any], rate: float
+    selection: Selection, path: Path, size: tuple[int, int], start: JsonObject, rate: float
 ) -> None:
     with make_progress_bar() as bar:
         task = bar.add_task("drawing", total=None)

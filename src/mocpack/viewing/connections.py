@@ -17,12 +17,19 @@ import re
 import socket
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+Request = socket.socket | tuple[bytes, socket.socket]
+"""A connection; the base classes also serve datagrams."""
 
 MAX_CONNECTIONS = 64  # concurrent; a browser opens six. A new one closes an idle one
 MAX_HEAD_BYTES = 1 << 17
@@ -72,7 +79,7 @@ class ConnectionServer(ThreadingHTTPServer):
     ) -> None:
         self.common_headers = headers
         self.open_count = 0
-        self._idle: dict[Any, None] = {}  # connections that wait for their client, oldest first
+        self._idle: dict[Request, None] = {}  # connections that wait for their client, oldest first
         self._counting = Lock()
         super().__init__(address, handler)
         self.hosts = {f"{name}:{self.port}" for name in (address[0], "localhost")}
@@ -81,7 +88,7 @@ class ConnectionServer(ThreadingHTTPServer):
     def port(self) -> int:
         return int(self.server_address[1])
 
-    def process_request(self, request: Any, client_address: Any) -> None:
+    def process_request(self, request: Request, client_address: tuple[str, int]) -> None:
         """Start a thread for a connection. If too many are open, close the oldest idle one."""
         with self._counting:
             if self.open_count >= MAX_CONNECTIONS:
@@ -89,13 +96,14 @@ class ConnectionServer(ThreadingHTTPServer):
                     return self.close_request(request)
                 oldest = next(iter(self._idle))
                 del self._idle[oldest]
+                assert isinstance(oldest, socket.socket)
                 with suppress(OSError):
                     oldest.shutdown(socket.SHUT_RDWR)  # its thread ends at once
             self.open_count += 1
             self._idle[request] = None
         return super().process_request(request, client_address)
 
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
+    def process_request_thread(self, request: Request, client_address: tuple[str, int]) -> None:
         try:
             super().process_request_thread(request, client_address)
         finally:
@@ -103,19 +111,20 @@ class ConnectionServer(ThreadingHTTPServer):
                 self.open_count -= 1
                 self._idle.pop(request, None)
 
-    def set_idle(self, request: Any, *, idle: bool) -> None:
+    def set_idle(self, request: Request, *, idle: bool) -> None:
         """State whether a connection waits for its client, so that a new one may close it."""
         with self._counting:
             self._idle.pop(request, None)
             if idle:
                 self._idle[request] = None
 
-    def shutdown_request(self, request: Any) -> None:
+    def shutdown_request(self, request: Request) -> None:
         """Close a connection after the client has received the response.
 
         Closing a socket with unread bytes resets the connection, and the client loses the
         response. So shut down sending first and read until the client closes.
         """
+        assert isinstance(request, socket.socket)
         end = time.monotonic() + LINGER_S
         with suppress(OSError):
             request.shutdown(socket.SHUT_WR)
@@ -125,7 +134,7 @@ class ConnectionServer(ThreadingHTTPServer):
                     break
         self.close_request(request)
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
+    def handle_error(self, request: Request, client_address: tuple[str, int]) -> None:
         """Print an internal error in one line; ignore clients that disconnect."""
         error = sys.exception()
         if not isinstance(error, ConnectionError | TimeoutError):
@@ -191,7 +200,7 @@ class ConnectionHandler(BaseHTTPRequestHandler):
             )
         return data
 
-    def _respond(self, make: Any) -> None:
+    def _respond(self, make: Callable[[], Response]) -> None:
         self.server.set_idle(self.request, idle=False)
         try:
             self._check()
@@ -270,7 +279,7 @@ class ConnectionHandler(BaseHTTPRequestHandler):
         status = HTTPStatus(code)
         self._send(RequestError(status, status.phrase).response)
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, format: str, *args: object) -> None:
         """Log nothing to the user's terminal."""
 
 
@@ -290,7 +299,7 @@ class _BoundedReader(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any) -> int:
+    def readinto(self, buffer: WriteableBuffer) -> int:
         left = self._end - time.monotonic()
         if left <= 0:
             raise TimeoutError("the request took too long")

@@ -10,7 +10,6 @@ from threading import Lock
 from mocpack import _api
 from mocpack.common.units import Length
 from mocpack.errors import UsageError
-from mocpack.model.clip import Clip
 from mocpack.viewing.motions import ShownMotion, show_source
 
 MAX_SOURCES = 8  # the page shows one at a time
@@ -42,31 +41,21 @@ class DroppedFiles:
                 self.sources.popitem(last=False)
             return self.count, shown
 
-    def clip(self, number: int) -> Clip | None:
-        """Return the clip of a number, or None."""
-        shown = self.sources.get(number)
-        return None if shown is None else shown.clip
-
-    def skin(self, number: int) -> bytes | None:
-        """Return the mesh of a number, or None."""
-        shown = self.sources.get(number)
-        return None if shown is None else shown.skin
-
     def pack(self, number: int, micrometers: int) -> bytes | None:
         """Return the .mocp file of a motion within a bound, or None if the number is unknown."""
         if not MIN_BOUND_UM <= micrometers <= MAX_BOUND_UM:
             raise UsageError(
                 f"the bound must be {MIN_BOUND_UM} to {MAX_BOUND_UM} µm, got {micrometers}"
             )
-        clip = self.clip(number)
-        if clip is None:
+        shown = self.sources.get(number)
+        if shown is None:
             return None
         key = number, micrometers
         # one at a time: parallel encoding would delay the last position of a moving slider
         with self.encoder_lock:
             if key not in self.packed:
                 bound = Length(micrometers * 1e-6)
-                self.packed[key] = _api.encode(clip, max_error=bound, effort="fast")
+                self.packed[key] = _api.encode(shown.clip, max_error=bound, effort="fast")
                 while len(self.packed) > MAX_PACKED_FILES:
                     self.packed.popitem(last=False)
             return self.packed[key]

@@ -10,9 +10,9 @@ import json
 import re
 import zlib
 from collections.abc import Mapping
-from typing import Any
 
 from mocpack import progress
+from mocpack.common.json_object import JsonObject
 from mocpack.viewing.frames import frames_to_bytes
 from mocpack.viewing.motions import Selection, ShownMotion
 from mocpack.viewing.page import INDEX, page_files
@@ -26,30 +26,28 @@ _SCRIPT = re.compile(r'<script type="module"[^>]* src="\./([^"]+)"></script>')
 _STYLE = re.compile(r'<link rel="stylesheet"[^>]* href="\./([^"]+)"[^>]*>')
 
 
-def export_page(selection: Selection, start: Mapping[str, Any] | None = None) -> bytes:
+def export_page(selection: Selection, start: JsonObject | None = None) -> bytes:
     """Return the self-contained page; `start` is its initial state (session.ts)."""
     files = page_files()
-    session = selection.session() | {"rawBytes": selection.raw_bytes}
     progress.expect(len(selection.motions))
-    for entry, shown in zip(session["motions"], selection.motions, strict=True):
-        with progress.stage():
-            entry["data"] = _to_base64(_data_to_inline(shown))
+    session = selection.session(_inline_data) | {"rawBytes": selection.raw_bytes}
     if selection.skin is not None:
         session["skin"] = {"data": _to_base64(_gzip(selection.skin))}
     for name, data in files.items():
         if name.endswith(".wasm"):
             session["wasm"] = _to_base64(data)
     if start:
-        session["start"] = dict(start)
+        session["start"] = start
     return _assemble(files, session).encode()
 
 
-def _data_to_inline(shown: ShownMotion) -> bytes:
+def _inline_data(_: int, shown: ShownMotion) -> JsonObject:
     """Return the file itself, or its frames in float32: half the size, about 0.1 µm of error."""
-    if shown.data is not None:
-        return shown.data
-    frames = frames_to_bytes(shown.clip, 0, shown.clip.frame_count, single=True)
-    return _gzip(frames)
+    with progress.stage():
+        data = shown.data
+        if data is None:
+            data = _gzip(frames_to_bytes(shown.clip, 0, shown.clip.frame_count, single=True))
+        return {"data": _to_base64(data)}
 
 
 def _gzip(data: bytes) -> bytes:
@@ -63,7 +61,7 @@ def _gzip(data: bytes) -> bytes:
     return b"".join([*parts, squeeze.flush()])
 
 
-def _assemble(files: Mapping[str, bytes], session: Mapping[str, Any]) -> str:
+def _assemble(files: Mapping[str, bytes], session: JsonObject) -> str:
     page = files[INDEX].decode()
     script = _SCRIPT.search(page)
     style = _STYLE.search(page)

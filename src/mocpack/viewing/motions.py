@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mocpack import _api, rate
+from mocpack.common.json_object import JsonObject
 from mocpack.container import Errors, is_packed
 from mocpack.errors import FormatError, UnsupportedClipError, UsageError, name_errors
 from mocpack.io import count_ignored, external_file_reader
@@ -53,7 +54,7 @@ class ShownMotion:
     codec: str
     size: dict[str, int]
     errors: Errors
-    parts: tuple[dict[str, Any], ...] = ()
+    parts: tuple[JsonObject, ...] = ()
     skin: bytes | None = None
     note: str = ""
 
@@ -64,7 +65,7 @@ class ShownMotion:
             return None
         return {"declared": self.errors.declared_angle, "measured": self.errors.max_angle or 0.0}
 
-    def head(self) -> dict[str, Any]:
+    def head(self) -> JsonObject:
         """Return the data that the page needs before frames; lengths in meters."""
         clip, errors = self.clip, self.errors
         measured = {k: getattr(errors, k) for k in ("max", "mean", "rms", "p99")}
@@ -118,18 +119,18 @@ class Selection:
         """
         return rate.raw_size((self.original or self.versions[0]).clip)
 
-    def session(self) -> dict[str, Any]:
-        """Return the session data of the page; the caller adds where each motion's bytes are."""
+    def session(self, locate: Callable[[int, ShownMotion], JsonObject]) -> JsonObject:
+        """Return the session data of the page; `locate` says where each motion's bytes are."""
         roles = ["packed"] * len(self.versions) + ["original"]
         return {
             "version": 1,
             "chosen": self.chosen,
             "motions": [
                 {"name": shown.name, "role": role}
-                | ({"kind": "file"} if shown.data is not None else {"kind": "frames"})
-                | ({} if shown.data is not None else {"head": shown.head()})
+                | ({"kind": "file"} if shown.data else {"kind": "frames", "head": shown.head()})
                 | ({"note": shown.note} if shown.note else {})
-                for shown, role in zip(self.motions, roles, strict=False)
+                | locate(i, shown)
+                for i, (shown, role) in enumerate(zip(self.motions, roles, strict=False))
             ],
         }
 
@@ -170,7 +171,9 @@ def select(
     order = sorted(range(len(shown)), key=lambda i: -shown[i].size["file"])
     versions = tuple(shown[i] for i in order)
     if source is not None:
-        source = source if frames is None else _cut_frames(source, frames)
+        if frames is not None:
+            start, stop, _ = frames.indices(source.clip.frame_count)
+            source = replace(source, clip=source.clip.frames(start, stop), data=None)
         _check_same(source, shown[0])
     return Selection(versions, order.index(0), source)
 
@@ -235,7 +238,7 @@ def _read_skin(
 def _show_scene(name: str, data: bytes, path: str) -> ShownMotion:
     """Return all clips of a scene as one figure; `parts` lists the joints of each clip."""
     clips = {title: _require_skeleton(one, path) for title, one in _api.decode_scene(data).items()}
-    parts = tuple(
+    parts: tuple[JsonObject, ...] = tuple(
         {
             "name": title,
             "joints": len(clip.skeleton),
@@ -273,11 +276,6 @@ def _require_skeleton(clip: AnyClip, path: str) -> Clip:
     return clip
 
 
-def _cut_frames(shown: ShownMotion, frames: slice) -> ShownMotion:
-    start, stop, _ = frames.indices(shown.clip.frame_count)
-    return replace(shown, clip=shown.clip.frames(start, stop), data=None)
-
-
 def _check_same(a: ShownMotion, b: ShownMotion) -> None:
     try:
         pair_clips(a.clip, b.clip)
@@ -288,7 +286,7 @@ def _check_same(a: ShownMotion, b: ShownMotion) -> None:
         raise UsageError(f"{a.name} and {b.name}: {error}{hint}") from error
 
 
-def _skeleton_facts(skeleton: Skeleton, translated: Sequence[int]) -> dict[str, Any]:
+def _skeleton_facts(skeleton: Skeleton, translated: Sequence[int]) -> JsonObject:
     return {
         "names": skeleton.names,
         "parents": skeleton.parents,

@@ -22,16 +22,16 @@ TYPES = {
 def page_files() -> dict[str, bytes]:
     """Return the page's files by path, such as ``assets/page.js``."""
     _check_built(INDEX)
-    return {name: data for name, data in _built().items() if name not in STAGE_FILES}
+    return {name: data for name, data in _read_built_files().items() if name not in STAGE_FILES}
 
 
 def stage_files() -> dict[str, bytes]:
     """Return the files of the page that a live relay serves."""
     _check_built(STAGE)
-    return {name: data for name, data in _built().items() if name in STAGE_FILES}
+    return {name: data for name, data in _read_built_files().items() if name in STAGE_FILES}
 
 
-def _built() -> dict[str, bytes]:
+def _read_built_files() -> dict[str, bytes]:
     return {
         path.relative_to(FOLDER).as_posix(): path.read_bytes()
         for path in sorted(FOLDER.rglob("*"))

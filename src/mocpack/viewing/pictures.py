@@ -5,11 +5,12 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO
 
+from mocpack.common.json_object import JsonObject
 from mocpack.errors import UsageError
 from mocpack.io.atomic import write_atomically
 from mocpack.viewing.browser import Browser, find_chromium
@@ -19,10 +20,10 @@ from mocpack.viewing.motions import Selection
 MAX_VIDEO_FPS = 60.0
 
 
-def take_picture(selection: Selection, size: tuple[int, int], start: Mapping[str, Any]) -> bytes:
+def take_picture(selection: Selection, size: tuple[int, int], start: JsonObject) -> bytes:
     """Return a PNG of the frame in `start`; default: the first."""
     with _open_page(selection, size, start) as browser:
-        browser.evaluate(f"window.mocpack.show({int(start.get('frame', 0))})")
+        browser.evaluate(f"window.mocpack.show({start.get('frame', 0)})")
         browser.wait_for_drawing()
         return browser.screenshot()
 
@@ -38,7 +39,7 @@ def take_video(
     selection: Selection,
     path: Path,
     size: tuple[int, int],
-    start: Mapping[str, Any],
+    start: JsonObject,
     *,
     rate: float = 30.0,
     on_progress: Callable[[int, int], None] = lambda done, of: None,
@@ -76,9 +77,7 @@ def video_frames(selection: Selection, rate: float) -> list[int]:
 
 
 @contextmanager
-def _open_page(
-    selection: Selection, size: tuple[int, int], start: Mapping[str, Any]
-) -> Iterator[Browser]:
+def _open_page(selection: Selection, size: tuple[int, int], start: JsonObject) -> Iterator[Browser]:
     """Yield a browser that shows the exported page without its panels."""
     find_chromium()
     with tempfile.TemporaryDirectory(prefix="mocpack-") as folder:
@@ -90,7 +89,7 @@ def _open_page(
 
 
 @contextmanager
-def _start_ffmpeg(ffmpeg: str, path: Path, rate: float) -> Iterator[Any]:
+def _start_ffmpeg(ffmpeg: str, path: Path, rate: float) -> Iterator[IO[bytes]]:
     """Yield a pipe that takes pictures; the video appears when it is complete."""
     whole = path.with_name(f".{path.name}.part.mp4")
     command = [ffmpeg, "-y", "-loglevel", "error", "-f", "image2pipe", "-framerate", f"{rate:g}"]

@@ -25,20 +25,19 @@ import errno
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import PurePosixPath
-from typing import Any
 from urllib.parse import unquote
 
 from mocpack import rate
+from mocpack.common.json_object import JsonObject
 from mocpack.errors import MocpackError
-from mocpack.model.clip import Clip
 from mocpack.viewing.connections import ConnectionHandler, ConnectionServer, RequestError, Response
 from mocpack.viewing.dropped_files import DroppedFiles
 from mocpack.viewing.frames import frames_to_bytes
-from mocpack.viewing.motions import Selection
+from mocpack.viewing.motions import Selection, ShownMotion
 from mocpack.viewing.page import INDEX, TYPES, page_files
 from mocpack.viewing.ranges import UnsatisfiableRangeError, parse_range
 
@@ -77,11 +76,11 @@ class Resource:
 class ViewServer(ConnectionServer):
     """Serves one selection."""
 
-    def __init__(
-        self, selection: Selection, port: int, start: Mapping[str, Any] | None = None
-    ) -> None:
+    def __init__(self, selection: Selection, port: int, start: JsonObject | None = None) -> None:
         self.selection = selection
         self.dropped = DroppedFiles()
+        motions = enumerate(selection.motions)
+        self.undecodable = {i: shown for i, shown in motions if shown.data is None}
         self.resources = _build_table(selection, start or {})
         super().__init__((ADDRESS, port), _Handler, HEADERS)
 
@@ -91,7 +90,7 @@ class ViewServer(ConnectionServer):
 
 
 def open_server(
-    selection: Selection, port: int = PORT, start: Mapping[str, Any] | None = None
+    selection: Selection, port: int = PORT, start: JsonObject | None = None
 ) -> ViewServer:
     """Return a server on `port`, or on a free port if it is busy.
 
@@ -143,42 +142,25 @@ class _Handler(ConnectionHandler):
             selection = self.server.selection
             facts = {"rawBytes": selection.raw_bytes if selection.versions else None}
             return Resource(json.dumps(facts).encode(), "application/json")
-        return self._packed(path) or self._skin(path) or self._frames(path)
-
-    def _skin(self, path: str) -> Resource | None:
-        match = _SKIN.fullmatch(path)
-        data = self.server.dropped.skin(int(match.group(1))) if match else None
+        data = self._make_data(path)
         return None if data is None else Resource(data, "application/octet-stream")
 
-    def _packed(self, path: str) -> Resource | None:
-        match = _PACKED.fullmatch(path)
-        if match is None:
-            return None
-        try:
-            data = self.server.dropped.pack(*map(int, match.groups()))
-        except MocpackError:
-            return None
-        return None if data is None else Resource(data, "application/octet-stream")
-
-    def _frames(self, path: str) -> Resource | None:
-        match = _FRAMES.fullmatch(path)
-        if match is None:
-            return None
-        index, start, stop = map(int, match.groups()[1:])
-        clip = self._clip(match.group(1), index)
-        if clip is None or not start < stop <= min(
-            clip.frame_count, start + MAX_FRAMES_PER_RESPONSE
-        ):
-            return None
-        return Resource(frames_to_bytes(clip, start, stop), "application/octet-stream")
-
-    def _clip(self, where: str, index: int) -> Clip | None:
-        if where == "dropped":
-            return self.server.dropped.clip(index)
-        motions = self.server.selection.motions
-        if index >= len(motions) or motions[index].data is not None:
-            return None
-        return motions[index].clip
+    def _make_data(self, path: str) -> bytes | None:
+        dropped = self.server.dropped
+        if match := _SKIN.fullmatch(path):
+            shown = dropped.sources.get(int(match[1]))
+            return None if shown is None else shown.skin
+        if match := _PACKED.fullmatch(path):
+            with suppress(MocpackError):
+                return dropped.pack(*map(int, match.groups()))
+        if match := _FRAMES.fullmatch(path):
+            index, start, stop = map(int, match.groups()[1:])
+            sources = dropped.sources if match[1] == "dropped" else self.server.undecodable
+            shown = sources.get(index)
+            last = 0 if shown is None else shown.clip.frame_count
+            if shown is not None and start < stop <= min(last, start + MAX_FRAMES_PER_RESPONSE):
+                return frames_to_bytes(shown.clip, start, stop)
+        return None
 
     def _select_range(self, resource: Resource) -> Response:
         """Return the whole resource, or the bytes of the Range header."""
@@ -204,16 +186,15 @@ class _Handler(ConnectionHandler):
         return self.headers.get("Range")
 
 
-def _build_table(selection: Selection, start: Mapping[str, Any]) -> dict[str, Resource]:
+def _build_table(selection: Selection, start: JsonObject) -> dict[str, Resource]:
     """Return all static resources by path."""
     table = {
         f"/{name}": Resource(data, TYPES[PurePosixPath(name).suffix])
         for name, data in page_files().items()
     }
     table["/"] = table.pop(f"/{INDEX}")
-    session = selection.session() | {"start": dict(start), "rawBytes": None, "packs": True}
-    for i, (entry, shown) in enumerate(zip(session["motions"], selection.motions, strict=True)):
-        entry["url"] = f"{'frames' if shown.data is None else 'files'}/{i}"
+    session = selection.session(_locate) | {"start": start, "rawBytes": None, "packs": True}
+    for i, shown in enumerate(selection.motions):
         if shown.data is not None:
             etag = f'"{hashlib.sha256(shown.data).hexdigest()[:16]}"'
             table[f"/files/{i}"] = Resource(shown.data, "application/octet-stream", etag)
@@ -222,3 +203,7 @@ def _build_table(selection: Selection, start: Mapping[str, Any]) -> dict[str, Re
         table["/skin"] = Resource(selection.skin, "application/octet-stream")
     table["/session.json"] = Resource(json.dumps(session).encode(), "application/json")
     return table
+
+
+def _locate(i: int, shown: ShownMotion) -> JsonObject:
+    return {"url": f"{'frames' if shown.data is None else 'files'}/{i}"}

@@ -6,6 +6,7 @@ import pytest
 
 import mocpack
 from mocpack.bench.datasets import CHECKOUT
+from mocpack.common.units import format_size
 from mocpack.errors import UsageError
 from mocpack.testing import jump, walk
 from naming import names, naming
@@ -31,7 +32,7 @@ def test_folders_with_equal_file_names_are_counted_separately_and_bad_files_repo
     whole.main(["a", "b", "--max-error", "10mm", "-j", "1"])
     line = capsys.readouterr().out
     size = sum((tmp_path / f / "same.bvh").stat().st_size for f in "ab")
-    assert names(line, f"2 clips 0.00 h {mocpack.units.format_size(size)} BVH 10 mm `fast` 1")
+    assert names(line, f"2 clips 0.00 h {format_size(size)} BVH 10 mm `fast` 1")
 
 
 def test_a_folder_without_motion_is_named(whole, tmp_path):

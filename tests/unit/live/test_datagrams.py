@@ -15,12 +15,12 @@ from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.errors import UsageError
 from mocpack.live import Receiver, Report, Sender, is_hello
 from mocpack.live.client import StageDecoder, send_frames, watch
-from mocpack.live.datagrams import ITEMS, SILENCE_TIMEOUT_S, DatagramEndpoint, compute_proof
+from mocpack.live.datagrams import ITEMS, DatagramEndpoint, compute_proof
 from mocpack.live.limits import Budget, Limits
 from mocpack.live.player import MAX_POSES, Player
 from mocpack.live.receiver import PacketStatus
 from mocpack.live.relay import Relay
-from mocpack.live.report import MAX_NUMBER, read_report
+from mocpack.live.report import MAX_NUMBER, SILENCE_TIMEOUT_S, read_report
 from mocpack.live.sources import ClipSource
 from mocpack.live.stage import Tokens, pack_item
 from mocpack.live.stream_buffer import StreamBuffer

@@ -17,13 +17,14 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from mocpack.bench.datasets import CHECKOUT
 from mocpack.codec import Codec, Quality
 from mocpack.common.arrays import F64
+from mocpack.common.json_object import JsonObject
 from mocpack.errors import CorruptionError, FormatError, UsageError
 from mocpack.io import glb, gltf, gltf_file
 from mocpack.model import rotations
@@ -39,11 +40,11 @@ class GltfPeer(Codec):
     bitstream_version = 1
 
     @abstractmethod
-    def request(self) -> dict[str, Any]:
+    def request(self) -> JsonObject:
         """Return the options of the tool."""
 
     def encode(self, clip: Clip) -> bytes:
-        return rewritten(glb.write(clip, figure=False), self.request())
+        return rewrite_glb(glb.write(clip, figure=False), self.request())
 
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
         return read_motion(payload, header)
@@ -66,7 +67,7 @@ class Gltfpack(GltfPeer):
     def __post_init__(self) -> None:
         self.check_range("bits", 4, 16)
 
-    def request(self) -> dict[str, Any]:
+    def request(self) -> JsonObject:
         precision = ["-ar", str(self.bits), "-at", str(self.bits + EXTRA_TRANSLATION_BITS)]
         return {"tool": "gltfpack", "options": ["-cc", "-kn", "-af", "0", *precision]}
 
@@ -93,12 +94,12 @@ class GltfTransform(GltfPeer):
     def __post_init__(self) -> None:
         self.check_choice("level", ("medium", "high"))
 
-    def request(self) -> dict[str, Any]:
+    def request(self) -> JsonObject:
         return {"tool": self.codec_id, "tolerance": self.tolerance, "level": self.level}
 
     def encode(self, clip: Clip) -> bytes:
         source, dense = glb.write(clip, figure=False), {**self.request(), "tolerance": None}
-        return min((rewritten(source, r) for r in (self.request(), dense)), key=len)
+        return min((rewrite_glb(source, r) for r in (self.request(), dense)), key=len)
 
 
 def read_motion(data: bytes, header: ClipHeader) -> Clip:
@@ -115,31 +116,31 @@ def read_motion(data: bytes, header: ClipHeader) -> Clip:
         raise CorruptionError(f"glTF: node {missing[0]!r} is missing")
     joints = [nodes.names.index(name) for name in header.skeleton.names]
 
-    def sampled(node: int, path: str) -> F64:
+    def sample_node(node: int, path: str) -> F64:
         if (node, path) in keys:
             return keys[node, path].at(times)
         return np.tile(getattr(nodes, path)[node], (len(times), 1))
 
-    turns = np.stack([sampled(node, "rotation") for node in joints], axis=1)
+    turns = np.stack([sample_node(node, "rotation") for node in joints], axis=1)
     places = np.zeros((header.frame_count, len(header.translated_joints), 3))
     for m, j in enumerate(header.translated_joints):
-        places[:, m] = sampled(joints[j], "translation")
+        places[:, m] = sample_node(joints[j], "translation")
     return Clip(header, rotations.normalize(turns), places)
 
 
 GLTF_PEERS: tuple[type[Codec], ...] = (Gltfpack, GltfTransform)
 
 
-def rewritten(data: bytes, request: dict[str, Any]) -> bytes:
+def rewrite_glb(data: bytes, request: JsonObject) -> bytes:
     """Return a .glb file as a tool rewrites it."""
-    node = _node(_folder())
+    node = _start_node(_find_tools())
     with TemporaryDirectory(prefix="mocpack-gltf-") as folder:
         source, target = Path(folder) / "in.glb", Path(folder) / "out.glb"
         source.write_bytes(data)
-        asked = {**request, "input": str(source), "output": str(target)}
+        options = {**request, "input": str(source), "output": str(target)}
         assert node.stdin is not None
         assert node.stdout is not None
-        node.stdin.write(json.dumps(asked) + "\n")
+        node.stdin.write(json.dumps(options) + "\n")
         node.stdin.flush()
         answer = json.loads(node.stdout.readline() or '{"error": "node ended"}')
         if "error" in answer:
@@ -147,7 +148,7 @@ def rewritten(data: bytes, request: dict[str, Any]) -> bytes:
         return target.read_bytes()
 
 
-def _folder() -> Path:
+def _find_tools() -> Path:
     """Return the folder of the tools."""
     folder = Path(os.environ.get("MOCPACK_NODE") or CHECKOUT / "benchmarks" / "node")
     if shutil.which("node") is None or not (folder / "node_modules").is_dir():
@@ -156,7 +157,7 @@ def _folder() -> Path:
 
 
 @cache
-def _node(folder: Path) -> subprocess.Popen[str]:
+def _start_node(folder: Path) -> subprocess.Popen[str]:
     """Return the process that runs the tools. It starts at first use and ends with this one."""
     process = subprocess.Popen(
         ["node", str(folder / "tools.mjs")],
@@ -164,10 +165,10 @@ def _node(folder: Path) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         text=True,
     )
-    atexit.register(_end, process)
+    atexit.register(_end_process, process)
     return process
 
 
-def _end(process: subprocess.Popen[str]) -> None:
+def _end_process(process: subprocess.Popen[str]) -> None:
     with process:  # closes its input, which ends it, and waits
         pass

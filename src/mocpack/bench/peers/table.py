@@ -12,7 +12,8 @@ import lzma
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from types import ModuleType
+from typing import ClassVar
 
 import numpy as np
 
@@ -27,8 +28,9 @@ from mocpack.model.clip import Clip, ClipHeader
 from mocpack.model.dofs import from_dofs, moving_dofs, to_dofs
 
 
-def _library(name: str) -> Any:
-    return require(name, extra="bench", purpose="this peer")
+def _import_library(name: str) -> ModuleType:
+    module: ModuleType = require(name, extra="bench", purpose="this peer")
+    return module
 
 
 @dataclass(frozen=True)
@@ -73,11 +75,11 @@ class Float32Zstd(MatrixPeer):
     level: int = 19
 
     def pack(self, matrix: F64) -> bytes:
-        packer = _library("zstandard").ZstdCompressor(level=self.level)
+        packer = _import_library("zstandard").ZstdCompressor(level=self.level)
         return bytes(packer.compress(matrix.T.astype(self.dtype).tobytes()))
 
     def unpack(self, data: bytes, shape: tuple[int, int]) -> F64:
-        raw = _library("zstandard").ZstdDecompressor().decompress(data)
+        raw = _import_library("zstandard").ZstdDecompressor().decompress(data)
         return np.frombuffer(raw, self.dtype).astype(np.float64).reshape(shape[::-1]).T
 
 
@@ -114,10 +116,10 @@ class Zfp(MatrixPeer):
     tolerance: float = 1e-3
 
     def pack(self, matrix: F64) -> bytes:
-        return bytes(_library("zfpy").compress_numpy(matrix, tolerance=self.tolerance))
+        return bytes(_import_library("zfpy").compress_numpy(matrix, tolerance=self.tolerance))
 
     def unpack(self, data: bytes, shape: tuple[int, int]) -> F64:
-        return np.asarray(_library("zfpy").decompress_numpy(data))
+        return np.asarray(_import_library("zfpy").decompress_numpy(data))
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,7 @@ class Sz3(MatrixPeer):
     tolerance: float = 1e-3
 
     def pack(self, matrix: F64) -> bytes:
-        sz = _library("pysz")
+        sz = _import_library("pysz")
         config = sz.szConfig(matrix.shape)
         config.errorBoundMode = sz.szErrorBoundMode.ABS
         config.absErrorBound = self.tolerance
@@ -137,7 +139,7 @@ class Sz3(MatrixPeer):
         return bytes(packed)
 
     def unpack(self, data: bytes, shape: tuple[int, int]) -> F64:
-        sz = _library("pysz")
+        sz = _import_library("pysz")
         values, _ = sz.sz.decompress(np.frombuffer(data, np.uint8), np.float64, shape)
         return np.asarray(values)
 
@@ -151,12 +153,14 @@ class Pcodec(MatrixPeer):
     step: float = 1e-3
 
     def pack(self, matrix: F64) -> bytes:
-        config = _library("pcodec").ChunkConfig()
+        config = _import_library("pcodec").ChunkConfig()
         numbers = np.rint(matrix.T / self.step).astype(np.int32)
-        return bytes(_library("pcodec.standalone").simple_compress(np.ravel(numbers), config))
+        return bytes(
+            _import_library("pcodec.standalone").simple_compress(np.ravel(numbers), config)
+        )
 
     def unpack(self, data: bytes, shape: tuple[int, int]) -> F64:
-        numbers = _library("pcodec.standalone").simple_decompress(data)
+        numbers = _import_library("pcodec.standalone").simple_decompress(data)
         return np.asarray(numbers).reshape(shape[::-1]).T * self.step
 
 
@@ -169,14 +173,14 @@ class Blosc2(MatrixPeer):
     step: float = 1e-3
 
     def pack(self, matrix: F64) -> bytes:
-        blosc2 = _library("blosc2")
+        blosc2 = _import_library("blosc2")
         numbers = np.rint(matrix.T / self.step).astype(np.int32)
         differences = np.ascontiguousarray(np.diff(numbers, axis=1, prepend=0), np.int32)
         settings = {"codec": blosc2.Codec.ZSTD, "clevel": 9, "typesize": 4}
         return bytes(blosc2.compress2(differences, **settings))
 
     def unpack(self, data: bytes, shape: tuple[int, int]) -> F64:
-        raw = _library("blosc2").decompress2(data)
+        raw = _import_library("blosc2").decompress2(data)
         numbers = np.frombuffer(raw, np.int32).reshape(shape[::-1])
         return np.cumsum(numbers, axis=1).T * self.step
 
@@ -216,11 +220,11 @@ PEERS = {cls.codec_id: cls for cls in ALL}
 def parse_any_codec(spec: str) -> Codec:
     """Build a codec, or a compressor of this table, from its spec."""
     codec_id, params = parse_assignments(spec)
-    find: Callable[[str], type[Codec]] = codec_class if codec_id in codec_ids() else _peer
+    find: Callable[[str], type[Codec]] = codec_class if codec_id in codec_ids() else _find_peer
     return find(codec_id).from_params(params)
 
 
-def _peer(codec_id: str) -> type[Codec]:
+def _find_peer(codec_id: str) -> type[Codec]:
     if codec_id not in PEERS:
         raise UnknownCodecError(
             f"unknown codec {codec_id!r}; installed: {', '.join(codec_ids())}; for comparison: "

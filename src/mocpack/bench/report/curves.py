@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mocpack.bench.rows import Row, get_number
 from mocpack.common.arrays import F64
 from mocpack.common.optional_packages import require
+
+if TYPE_CHECKING:
+    from scipy.interpolate import PchipInterpolator
 
 Curve = tuple[F64, F64]
 """Bits per frame, increasing, and the error at each."""
 
 
-def curves(rows: Iterable[Mapping[str, Any]], metric: str) -> dict[tuple[str, str], Curve]:
+def curves(rows: Iterable[Row], metric: str) -> dict[tuple[str, str], Curve]:
     """Return the curve of each (clip, codec), from the rows that did not fail."""
     points: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
     for row in rows:
-        if row.get("failure") is None and row.get(metric) is not None:
-            points[row["clip"], row["codec"]].append((row["bits_per_frame"], row[metric]))
-    return {key: _lower_hull(found) for key, found in points.items()}
+        error = get_number(row, metric)
+        if row.get("failure") is None and error is not None:
+            points[row["clip"], row["codec"]].append((row["bits_per_frame"], error))
+    return {key: _lower_hull(pairs) for key, pairs in points.items()}
 
 
 def bd_rate(anchor: Curve, other: Curve) -> float | None:
@@ -41,7 +46,7 @@ def bd_rate(anchor: Curve, other: Curve) -> float | None:
     return float(np.exp(difference) - 1)
 
 
-def _log_rate(curve: Curve) -> tuple[Any, float, float] | None:
+def _log_rate(curve: Curve) -> tuple[PchipInterpolator, float, float] | None:
     rate, error = curve
     good = (rate > 0) & (error > 0)
     log_error, log_rate = np.log(error[good]), np.log(rate[good])
@@ -51,8 +56,10 @@ def _log_rate(curve: Curve) -> tuple[Any, float, float] | None:
     if distinct.sum() < 3:
         return None
     log_error, log_rate = log_error[distinct], log_rate[distinct]
-    cubics = require("scipy.interpolate", extra="bench", purpose="a BD-rate").PchipInterpolator
-    return cubics(log_error, log_rate), float(log_error[0]), float(log_error[-1])
+    require("scipy", extra="bench", purpose="a BD-rate")
+    from scipy.interpolate import PchipInterpolator
+
+    return PchipInterpolator(log_error, log_rate), float(log_error[0]), float(log_error[-1])
 
 
 def _lower_hull(points: list[tuple[float, float]]) -> Curve:

@@ -8,13 +8,14 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mocpack.bench.report import plots
 from mocpack.bench.report.curves import bd_rate, curves
 from mocpack.bench.report.verdict import verdict
+from mocpack.bench.rows import Row, get_number
 from mocpack.common.optional_packages import require
 from mocpack.common.texts import escape_cell
 from mocpack.errors import UsageError
@@ -23,8 +24,6 @@ from mocpack.metrics import METRICS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Row = Mapping[str, Any]
 
 PLAIN = {"Date": None, "Creator": None}  # the same figure is the same file
 ALL_FAILED = "every row failed"
@@ -71,43 +70,43 @@ def write_report(
         if isinstance(figure, str):
             missing.setdefault(figure, []).append(title)
             continue
-        shown = _drawing(figure, out, name)
+        shown = _write_plot(figure, out, name)
         sections.append(f"<section id={name}><h2>{html.escape(title)}</h2>{shown}</section>")
     if anchor is not None:
         write_bd_rates(rows, anchor, metrics, out / "bd.csv")
-        sections.insert(0, _bd_section(rows, anchor, labels))
+        sections.insert(0, _format_bd_rates(rows, anchor, labels))
     for why, titles in missing.items():
         words = html.escape(f"Not drawn, because {why}: {', '.join(titles)}.")
         sections.append(f"<p class='note whole'>{words}</p>")
     facts = "".join(f"<dt>{html.escape(k)}</dt><dd>{html.escape(v)}</dd>" for k, v in head.items())
-    page = Template(_asset("report.html")).substitute(
-        style=_asset("report.css"),
-        script=_asset("report.js"),
+    page = Template(_read_asset("report.html")).substitute(
+        style=_read_asset("report.css"),
+        script=_read_asset("report.js"),
         verdict="".join(f"<p>{html.escape(sentence)}</p>" for sentence in verdict(rows)),
         facts=facts,
         plots="".join(sections),
-        table=_table(rows),
+        table=_format_rows(rows),
     )
     path = out / "report.html"
     write_atomically(page.encode(), path)
     return path
 
 
-def _drawing(figure: Figure, out: Path, name: str) -> str:
+def _write_plot(figure: Figure, out: Path, name: str) -> str:
     """Write a plot as PNG and SVG; return the SVG for the page, with text as text."""
     matplotlib = require("matplotlib", extra="bench", purpose="plots of the bench")
     figure.savefig(out / f"{name}.png", dpi=110)
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
         figure.savefig(out / f"{name}.svg", metadata=PLAIN)
-    return _embeddable((out / f"{name}.svg").read_text(encoding="utf-8"), name)
+    return _make_embeddable((out / f"{name}.svg").read_text(encoding="utf-8"), name)
 
 
-def _asset(name: str) -> str:
+def _read_asset(name: str) -> str:
     """Return the text of a file of this folder."""
     return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
-def _embeddable(svg: str, name: str) -> str:
+def _make_embeddable(svg: str, name: str) -> str:
     """Return an SVG to put into a page: no head, no fixed size, ids that begin with `name`."""
     text = svg[svg.index("<svg") :]
     text = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{name}-", text)
@@ -117,10 +116,10 @@ def _embeddable(svg: str, name: str) -> str:
 
 def metric_label(key: str) -> str:
     """Return a metric's title and unit."""
-    found = next((m for m in METRICS if m.key == key), None)
-    if found is None:
+    metric = next((m for m in METRICS if m.key == key), None)
+    if metric is None:
         raise UsageError(f"unknown metric {key!r}; metrics: {', '.join(m.key for m in METRICS)}")
-    return f"{found.title}, {found.unit}".removesuffix(", ")
+    return f"{metric.title}, {metric.unit}".removesuffix(", ")
 
 
 def make_figures(
@@ -130,13 +129,13 @@ def make_figures(
     good = [r for r in rows if r.get("failure") is None]
     figures: dict[str, tuple[str, Figure | str]] = {}
     for metric, label in labels.items():
-        curve: Figure | str = plots.rate_distortion(rows, metric, label)
-        if not any((r.get(metric) or 0) > plots.EXACT for r in good):
+        curve: Figure | str = plots.plot_rate_distortion(rows, metric, label)
+        if not any((get_number(r, metric) or 0) > plots.EXACT for r in good):
             curve = "no row has this error above rounding" if good else ALL_FAILED
         figures[f"rd_{metric}"] = f"Rate against {label}", curve
     sized = any(r.get("target") for r in good)
     bars: Figure | str = "no target was set (--target)" if good else ALL_FAILED
-    figures["size"] = "Size at equal target", plots.size_bars(rows) if sized else bars
+    figures["size"] = "Size at equal target", plots.plot_sizes(rows) if sized else bars
     return figures
 
 
@@ -144,13 +143,13 @@ def bd_table(
     rows: Sequence[Row], anchor: str, metric: str
 ) -> list[tuple[str, float | None, dict[str, float]]]:
     """Return (codec, mean BD-rate against the anchor, BD-rate by clip) for every other codec."""
-    found = curves(rows, metric)
+    known = curves(rows, metric)
     table = []
     for codec in dict.fromkeys(r["codec"] for r in rows):
         by_clip = {}
-        for (clip, name), curve in found.items():
-            if name == codec and (clip, anchor) in found:
-                difference = bd_rate(found[clip, anchor], curve)
+        for (clip, name), curve in known.items():
+            if name == codec and (clip, anchor) in known:
+                difference = bd_rate(known[clip, anchor], curve)
                 if difference is not None:
                     by_clip[clip] = difference
         mean = None
@@ -172,7 +171,7 @@ def write_bd_rates(rows: Sequence[Row], anchor: str, metrics: Sequence[str], pat
                         writer.writerow([metric, codec, escape_cell(clip), f"{value:.6f}"])
 
 
-def _bd_section(rows: Sequence[Row], anchor: str, labels: Mapping[str, str]) -> str:
+def _format_bd_rates(rows: Sequence[Row], anchor: str, labels: Mapping[str, str]) -> str:
     lines = []
     title = f"<h2>BD-rate against {html.escape(anchor)}</h2>"
     for metric, label in labels.items():
@@ -198,34 +197,35 @@ def _bd_section(rows: Sequence[Row], anchor: str, labels: Mapping[str, str]) -> 
     )
 
 
-def _table(rows: Sequence[Row]) -> str:
+def _format_rows(rows: Sequence[Row]) -> str:
     shown = {k: title for k, title in COLUMNS.items() if any(r.get(k) is not None for r in rows)}
     if all(r.get("with_model_bytes") == r.get("file_bytes") for r in rows):
         shown.pop("with_model_bytes", None)  # it says nothing new
     head = "".join(f"<th>{html.escape(title)}" for title in shown.values())
     lines = []
     for row in rows:
-        values = dict(row) | {"target": plots.target_words(row.get("target")) or row.get("target")}
-        cells = "".join(_cell(values.get(name)) for name in shown)
+        values = dict(row) | {"target": plots.format_target(row.get("target")) or row.get("target")}
+        cells = "".join(_format_cell(values.get(name)) for name in shown)
         lines.append(f"<tr{' class=bad' if row.get('failure') else ''}>{cells}</tr>")
     return f"<table id=rows><thead><tr>{head}</thead><tbody>{''.join(lines)}</tbody></table>"
 
 
-def _cell(value: Any) -> str:
+def _format_cell(value: object) -> str:
     if value is None:
         return "<td>"
     if isinstance(value, str):
         wide = " class=long" if len(value) > 40 else ""
         words = re.sub("([_,:/=])", r"\1<wbr>", html.escape(value, quote=False))
         return f"<td{wide}>{words}"  # long names wrap between their words
-    text = f"{value:,}" if isinstance(value, int) else _number(value)
+    assert isinstance(value, int | float)
+    text = f"{value:,}" if isinstance(value, int) else _format_number(value)
     return f'<td class=n data-v="{float(value)!r}">{text}'
 
 
-def _number(value: float) -> str:
+def _format_number(value: float) -> str:
     """Return a number with four digits, without an exponent; rounding errors become 0.
 
-    >>> _number(0.81491), _number(12345.678), _number(1.2e-13)
+    >>> _format_number(0.81491), _format_number(12345.678), _format_number(1.2e-13)
     ('0.8149', '12,346', '0')
     """
-    return "0" if abs(value) < plots.EXACT else plots.tick_words(value)
+    return "0" if abs(value) < plots.EXACT else plots.format_tick(value)

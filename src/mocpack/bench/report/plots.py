@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mocpack.bench.report.curves import curves
+from mocpack.bench.rows import Row, get_number
 from mocpack.common.optional_packages import require
 
 if TYPE_CHECKING:
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
-
-Row = Mapping[str, Any]
 
 MARKS = "osD^vP*Xhd"
 PALETTE = (
@@ -37,15 +37,15 @@ def new_figure(width: float, height: float) -> Figure:
     return figure
 
 
-def color_of(codecs: Sequence[str], codec: str) -> str:
+def choose_color(codecs: Sequence[str], codec: str) -> str:
     """Return a color for a codec that stays the same in every picture of a report."""
     return PALETTE[list(codecs).index(codec) % len(PALETTE)]
 
 
-def target_words(target: str | None) -> str:
+def format_target(target: str | None) -> str:
     """Format a target: ``max_error=5mm`` is "≤ 5 mm".
 
-    >>> target_words("max_error=5mm"), target_words("ratio=20")
+    >>> format_target("max_error=5mm"), format_target("ratio=20")
     ('≤ 5 mm', '20 : 1')
     """
     name, _, value = (target or "").partition("=")
@@ -54,7 +54,7 @@ def target_words(target: str | None) -> str:
     return words.get(name, "").format(value)
 
 
-def plain_numbers(axis: Any, *, logarithmic: bool = False) -> None:
+def use_plain_ticks(axis: Axis, *, logarithmic: bool = False) -> None:
     """Give an axis plain ticks such as 0.5, 20 and 1,000, without powers of ten."""
     tickers = require("matplotlib.ticker", extra="bench", purpose="plots of the bench")
     if logarithmic:
@@ -62,13 +62,13 @@ def plain_numbers(axis: Any, *, logarithmic: bool = False) -> None:
         subs = (1.0, 2.0, 5.0) if high / low < MAX_FOLDS else (1.0,)
         axis.set_major_locator(tickers.LogLocator(subs=subs))
         axis.set_minor_formatter(tickers.NullFormatter())
-    axis.set_major_formatter(tickers.FuncFormatter(lambda value, _: tick_words(value)))
+    axis.set_major_formatter(tickers.FuncFormatter(lambda value, _: format_tick(value)))
 
 
-def tick_words(value: float) -> str:
+def format_tick(value: float) -> str:
     """Return a number without an exponent.
 
-    >>> tick_words(0.001), tick_words(12.5), tick_words(20000.0)
+    >>> format_tick(0.001), format_tick(12.5), format_tick(20000.0)
     ('0.001', '12.5', '20,000')
     """
     if abs(value) >= 1000:
@@ -76,14 +76,14 @@ def tick_words(value: float) -> str:
     return str(np.format_float_positional(value, 4, fractional=False, trim="-"))
 
 
-def failed_words(rows: Sequence[Row], codec: str) -> str:
+def describe_failures(rows: Sequence[Row], codec: str) -> str:
     """Return the number of rows on which a codec failed for a legend, or ""."""
     mine = [r for r in rows if r["codec"] == codec]
-    failed = len(mine) - len(_good(mine))
+    failed = len(mine) - len(_drop_failed(mine))
     return f" (failed {failed} of {len(mine)})" if failed else ""
 
 
-def rate_distortion(rows: Sequence[Row], metric: str, label: str) -> Figure:
+def plot_rate_distortion(rows: Sequence[Row], metric: str, label: str) -> Figure:
     """Bits per frame against an error, both logarithmic; clips thin, their geometric mean bold.
 
     A codec without any error has no point on these axes: a dotted line marks its size. Codecs that
@@ -91,16 +91,16 @@ def rate_distortion(rows: Sequence[Row], metric: str, label: str) -> Figure:
     """
     figure = new_figure(7.5, 5)
     axes = figure.add_subplot()
-    codecs = _codecs(rows)
-    found = curves(rows, metric)
+    codecs = _list_codecs(rows)
+    drawn = curves(rows, metric)
     for codec in codecs:
-        color = color_of(codecs, codec)
-        name = codec + failed_words(rows, codec)
-        for rate, error in [curve for (_, owner), curve in found.items() if owner == codec]:
+        color = choose_color(codecs, codec)
+        name = codec + describe_failures(rows, codec)
+        for rate, error in [curve for (_, owner), curve in drawn.items() if owner == codec]:
             seen = error > EXACT
             axes.plot(rate[seen], error[seen], color=color, alpha=0.25, linewidth=0.8)
         rates, errors = _mean_points(rows, codec, metric)
-        exact = [r["bits_per_frame"] for r in _good(rows) if r["codec"] == codec]
+        exact = [r["bits_per_frame"] for r in _drop_failed(rows) if r["codec"] == codec]
         if rates or not exact:
             mark = MARKS[codecs.index(codec) % len(MARKS)]
             axes.plot(rates, errors, mark + "-", color=color, markersize=4, label=name)
@@ -109,16 +109,16 @@ def rate_distortion(rows: Sequence[Row], metric: str, label: str) -> Figure:
             axes.axvline(size, color=color, linestyle=":", label=f"{name}: no error")
     axes.set(xscale="log", yscale="log", xlabel="bits per frame, whole file", ylabel=label)
     for axis in (axes.xaxis, axes.yaxis):
-        plain_numbers(axis, logarithmic=True)
+        use_plain_ticks(axis, logarithmic=True)
     axes.grid(alpha=0.3, which="major", linewidth=0.4)
     if codecs:
         axes.legend(fontsize=9)
     return figure
 
 
-def size_bars(rows: Sequence[Row]) -> Figure:
+def plot_sizes(rows: Sequence[Row]) -> Figure:
     """Mean bits per frame of each codec at each target, including failures."""
-    codecs, good = _codecs(rows), _good(rows)
+    codecs, good = _list_codecs(rows), _drop_failed(rows)
     bars = []
     for target in dict.fromkeys(r["target"] for r in rows if r.get("target")):
         for codec in codecs:
@@ -126,9 +126,9 @@ def size_bars(rows: Sequence[Row]) -> Figure:
             if mine:
                 sizes = [r["bits_per_frame"] for r in mine if r in good]
                 mean = float(np.mean(sizes)) if sizes else 0.0
-                label = f"{mean:,.0f}" * bool(sizes) + failed_words(mine, codec)
-                name = f"{target_words(target)}  {codec}"
-                bars.append((name, mean, color_of(codecs, codec), label.strip()))
+                label = f"{mean:,.0f}" * bool(sizes) + describe_failures(mine, codec)
+                name = f"{format_target(target)}  {codec}"
+                bars.append((name, mean, choose_color(codecs, codec), label.strip()))
     labels, values, colors, words = zip(*bars, strict=True) if bars else ((), (), (), ())
     figure = new_figure(8, 0.9 + 0.28 * max(1, len(bars)))
     axes = figure.add_subplot()
@@ -138,28 +138,32 @@ def size_bars(rows: Sequence[Row]) -> Figure:
     axes.invert_yaxis()
     axes.margins(x=0.25, y=0.01)
     axes.set(xlabel="bits per frame, whole file, mean over clips")
-    plain_numbers(axes.xaxis)
+    use_plain_ticks(axes.xaxis)
     axes.tick_params(axis="y", labelsize=9)
     axes.spines[["top", "right"]].set_visible(False)
     return figure
 
 
-def _codecs(rows: Sequence[Row]) -> list[str]:
+def _list_codecs(rows: Sequence[Row]) -> list[str]:
     return list(dict.fromkeys(r["codec"] for r in rows))
 
 
-def _good(rows: Sequence[Row]) -> list[Row]:
+def _drop_failed(rows: Sequence[Row]) -> list[Row]:
     return [r for r in rows if r.get("failure") is None]
 
 
 def _mean_points(rows: Sequence[Row], codec: str, metric: str) -> tuple[list[float], list[float]]:
     """Return the geometric means of rate and error over clips, target by target."""
-    mine = [r for r in _good(rows) if r["codec"] == codec and (r.get(metric) or 0) > EXACT]
+    mine = [
+        r
+        for r in _drop_failed(rows)
+        if r["codec"] == codec and (get_number(r, metric) or 0) > EXACT
+    ]
     points = []
     for target in dict.fromkeys(r["target"] for r in mine):
         at = [r for r in mine if r["target"] == target]
         rate = np.exp(np.mean(np.log([r["bits_per_frame"] for r in at])))
-        error = np.exp(np.mean(np.log([r[metric] for r in at])))
+        error = np.exp(np.mean(np.log([get_number(r, metric) or 0 for r in at])))
         points.append((float(rate), float(error)))
     points.sort()
     return [p[0] for p in points], [p[1] for p in points]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
-from mocpack.bench.report.plots import target_words
+from mocpack.bench.report.plots import format_target
+from mocpack.bench.rows import Row
 from mocpack.common.texts import count_of
 
-Row = Mapping[str, Any]
 MAX_NAMES = 40  # of clips in a sentence
 
 
@@ -25,17 +24,17 @@ def verdict(rows: Sequence[Row]) -> list[str]:
             f"Nothing was packed: {'the only row' if len(rows) == 1 else f'all {len(rows)} rows'} "
             "failed."
         ]
-    found = [_at(rows, t) for t in dict.fromkeys(r["target"] for r in good if r.get("target"))]
-    sentences = [sentence for sentence in found if sentence]
+    targets = dict.fromkeys(target for r in good if (target := r.get("target")))
+    sentences = [_compare_sizes(rows, target) for target in targets]
     if not sentences:
         sentences = ["No target was set, so sizes are not at equal error; compare the curves."]
     clips = len({r["clip"] for r in rows})
     if clips == 1:
         sentences.append("Only one clip was measured; others may differ.")
-    return [*sentences, _counted(rows), *_failures(rows)]
+    return [*sentences, _describe_clips(rows), *_describe_failures(rows)]
 
 
-def _at(rows: Sequence[Row], target: str) -> str:
+def _compare_sizes(rows: Sequence[Row], target: str) -> str:
     """Describe the smallest codec at one target."""
     sizes = {(r["codec"], r["clip"]): r for r in rows if r.get("target") == target}
     packed = {key: r["file_bytes"] for key, r in sizes.items() if r.get("failure") is None}
@@ -45,7 +44,7 @@ def _at(rows: Sequence[Row], target: str) -> str:
         for c in dict.fromkeys(clip for _, clip in sizes)
         if all((codec, c) in packed for codec in codecs)
     ]
-    words = target_words(target)
+    words = format_target(target)
     if len(codecs) < 2:
         total = np.mean(list(packed.values()))
         return (
@@ -63,7 +62,7 @@ def _at(rows: Sequence[Row], target: str) -> str:
     )
 
 
-def _counted(rows: Sequence[Row]) -> str:
+def _describe_clips(rows: Sequence[Row]) -> str:
     """Describe the clips in the means: those that every codec packed at every target."""
     clips = list(dict.fromkeys(r["clip"] for r in rows))
     failed = {r["clip"] for r in rows if r.get("failure") is not None}
@@ -74,7 +73,7 @@ def _counted(rows: Sequence[Row]) -> str:
     return f"Clips that every codec packed at every target: {len(counted)} ({names or 'none'})."
 
 
-def _failures(rows: Sequence[Row]) -> list[str]:
+def _describe_failures(rows: Sequence[Row]) -> list[str]:
     failed = [r for r in rows if r.get("failure") is not None]
     if not failed:
         return []

@@ -6,12 +6,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from statistics import median
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from mocpack import _api, rate
 from mocpack.bench.peers.table import parse_any_codec
+from mocpack.bench.rows import Row, is_row
 from mocpack.bench.runner.memory import peak_memory
 from mocpack.codec import Codec
+from mocpack.common.json_object import JsonObject
 from mocpack.errors import MocpackError, UsageError
 from mocpack.metrics import compare
 from mocpack.model.clip import AnyClip, Clip
@@ -54,15 +56,15 @@ def parse_targets(text: str) -> list[tuple[str, str]]:
         )
     targets = [(name, value) for value in values.split(",")]
     for target in targets:
-        _api.parse_target(**_target(target))  # fail now, not in every row
+        _api.parse_target(**_target_options(target))  # fail now, not in every row
     return targets
 
 
 def measure_row(
     clip: AnyClip, setting: Setting, *, name: str = "", source_bytes: int = 0, timed: bool = True
-) -> dict[str, Any]:
+) -> Row:
     """Return one row; if the codec fails, the row states the reason."""
-    row: dict[str, Any] = {
+    row: JsonObject = {
         "clip": name,
         "codec": setting.spec,
         "target": None if setting.target is None else "=".join(setting.target),
@@ -75,21 +77,22 @@ def measure_row(
         row["failure"] = str(error)
     except Exception as error:  # one codec must not stop the bench
         row["failure"] = f"{type(error).__name__}: {error}"
+    assert is_row(row)
     return row
 
 
-def _measure(clip: AnyClip, setting: Setting, source_bytes: int, timed: bool) -> dict[str, Any]:
+def _measure(clip: AnyClip, setting: Setting, source_bytes: int, timed: bool) -> JsonObject:
     codec = parse_any_codec(setting.spec)
     started = time.perf_counter()
-    made = _api.encode_measured(clip, codec, **_target(setting.target))
+    attempt = _api.encode_measured(clip, codec, **_target_options(setting.target))
     search_seconds = time.perf_counter() - started
-    data, used = made.data, made.codec
-    cost = _speeds(used, clip) if timed else {}
+    data, used = attempt.data, attempt.codec
+    cost = _measure_speed(used, clip) if timed else {}
     decoded = _api.Motion(data, codec=used, memory_limit=None).clip()
-    sizes = _sizes(data, used)
-    found = compare(clip, decoded).to_dict()
-    worst = found.pop("worst")
-    found = {name: value for name, value in found.items() if not isinstance(value, list | dict)}
+    sizes = _measure_sizes(data, used)
+    metrics = compare(clip, decoded).to_dict()
+    worst = metrics.pop("worst")
+    metrics = {name: value for name, value in metrics.items() if not isinstance(value, list | dict)}
     return {
         "setting": used.params(),
         **sizes,
@@ -98,12 +101,12 @@ def _measure(clip: AnyClip, setting: Setting, source_bytes: int, timed: bool) ->
         "ratio_source": source_bytes / len(data),
         "search_seconds": search_seconds,
         **cost,
-        **found,
+        **metrics,
         "worst": worst,
     }
 
 
-def _speeds(codec: Codec, clip: AnyClip) -> dict[str, float | None]:
+def _measure_speed(codec: Codec, clip: AnyClip) -> dict[str, float | None]:
     if hasattr(codec, "threads"):  # measured with one thread
         codec = replace(codec, threads=1)  # type: ignore[call-arg]
     cost, _ = measure_cost(codec, clip)
@@ -119,8 +122,8 @@ def measure_cost(
 ) -> tuple[dict[str, float | None], bytes]:
     """Return time and memory of encoding and decoding, and the payload."""
     clip = drop_take_data(clip) if isinstance(clip, Clip) else clip
-    encoding, encode_mb, payload = _timed(lambda: codec.encode(clip), clock)
-    decoding, decode_mb, _ = _timed(lambda: codec.decode(payload, clip.header), clock)
+    encoding, encode_mb, payload = _measure_time(lambda: codec.encode(clip), clock)
+    decoding, decode_mb, _ = _measure_time(lambda: codec.decode(payload, clip.header), clock)
     cost = {
         "encode_seconds": encoding,
         "decode_seconds": decoding,
@@ -130,19 +133,23 @@ def measure_cost(
     return cost, payload
 
 
-def _target(target: tuple[str, str] | None) -> dict[str, Any]:
+def _target_options(target: tuple[str, str] | None) -> _api.TargetOptions:
     if target is None:
         return {}
     name, value = target
-    if name != "ratio":
-        return {name: value}
+    if name == "max_error":
+        return {"max_error": value}
+    if name == "mean_error":
+        return {"mean_error": value}
+    if name == "size":
+        return {"size": value}
     try:
-        return {name: float(value)}
+        return {"ratio": float(value)}
     except ValueError:
         raise UsageError(f"ratio must be a number, got {value!r}") from None
 
 
-def _sizes(data: bytes, codec: Codec) -> dict[str, int]:
+def _measure_sizes(data: bytes, codec: Codec) -> dict[str, int]:
     """Return the sizes for comparisons, and of the parts of the file."""
     with _api.Motion(data, codec=codec) as motion:
         sizes, layout = motion.sizes, motion.layout()
@@ -158,7 +165,7 @@ def _sizes(data: bytes, codec: Codec) -> dict[str, int]:
     }
 
 
-def _timed(work: Callable[[], T], clock: Clock) -> tuple[float, float | None, T]:
+def _measure_time(work: Callable[[], T], clock: Clock) -> tuple[float, float | None, T]:
     """Return the median time after a warm-up run, the memory of that run, and its result."""
     results: list[T] = []
     started = clock()

@@ -17,18 +17,18 @@ def peak_memory(work: Callable[[], object]) -> float | None:
 
     None if the system does not let a process reset its peak.
     """
-    _give_back()
+    _return_free_memory()
     try:
         RESET.write_text(RESET_PEAK, encoding="utf-8")
     except OSError:
         work()
         return None
-    before = _status("VmRSS")
+    before = _read_status("VmRSS")
     work()
-    return max(0.0, _status("VmHWM") - before)
+    return max(0.0, _read_status("VmHWM") - before)
 
 
-def _give_back() -> None:
+def _return_free_memory() -> None:
     """Return free memory to the system; otherwise work could reuse it and seem to need none."""
     gc.collect()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
@@ -36,7 +36,7 @@ def _give_back() -> None:
         trim(0)
 
 
-def _status(name: str) -> float:
+def _read_status(name: str) -> float:
     """Return a field of /proc/self/status in MB."""
     for line in STATUS.read_text(encoding="utf-8").splitlines():
         if line.startswith(name + ":"):

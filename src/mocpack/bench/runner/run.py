@@ -18,12 +18,13 @@ from importlib.metadata import version
 from io import StringIO
 from os import cpu_count
 from pathlib import Path
-from typing import Any
 
 from mocpack import _api
 from mocpack.bench.datasets import source_size
+from mocpack.bench.rows import Row, is_row
 from mocpack.bench.runner.measure import Setting, measure_row
 from mocpack.bench.runner.timing import inflate_speed
+from mocpack.common.json_object import is_object, parse_json
 from mocpack.common.texts import escape_cell
 from mocpack.common.units import parse_frame_range
 from mocpack.cores import core_count
@@ -37,7 +38,6 @@ ROWS = "rows.jsonl"
 PACKAGE = Path(__file__).parents[2]
 FRONTS = ("bench", "cli", "testing")  # do not affect rows, except DECISIVE
 DECISIVE = ("bench/runner/measure.py", "bench/peers/table.py", "bench/peers/gltf.py")
-Row = dict[str, Any]
 
 
 def find_clips(data: Sequence[Path]) -> list[Path]:
@@ -46,21 +46,21 @@ def find_clips(data: Sequence[Path]) -> list[Path]:
     The .mocp files of a folder count only if it has no other motion files: next to their sources,
     they are compressed copies.
     """
-    found: list[Path] = []
+    paths: list[Path] = []
     for place in data:
         if place.is_dir():
             inside = [
                 p for p in sorted(place.rglob("*")) if p.suffix.lower() in supported_extensions()
             ]
             packed = [] if inside else sorted(place.rglob("*.mocp"))
-            found += [p for p in inside if p.suffix.lower() != ".asf"] + packed
+            paths += [p for p in inside if p.suffix.lower() != ".asf"] + packed
         elif place.exists():
-            found.append(place)
+            paths.append(place)
         else:
             raise UsageError(f"{place}: no such file or folder")
-    if not found:
+    if not paths:
         raise UsageError(f"no motion files in {', '.join(map(str, data))}")
-    return found
+    return paths
 
 
 def run_bench(
@@ -72,38 +72,40 @@ def run_bench(
     frames: str | None = None,
     timed: bool = True,
     max_seconds: float | None = None,
-    done: Callable[[], None] = lambda: None,
+    on_done: Callable[[], None] = lambda: None,
 ) -> list[Row]:
     """Measure the rows that `out` does not have; return all rows, by clip and setting.
 
     Worker processes measure, so a codec that crashes or takes more than `max_seconds` fails only
-    its row; the next run tries that row again. `done` is called once per row.
+    its row; the next run tries that row again. `on_done` is called once per row.
     """
     out.mkdir(parents=True, exist_ok=True)
     known = _load(out / ROWS)
-    sources = [Source(path, name, frames, timed) for path, name in clip_names(clips).items()]
+    sources = [BenchClip(path, name, frames, timed) for path, name in clip_names(clips).items()]
     stamps = {source.name: source.stamp() for source in sources}
     code, commit = fingerprint(), commit_of_code()
 
-    def key(source: Source, setting: Setting) -> str:
+    def key(source: BenchClip, setting: Setting) -> str:
         return f"{stamps[source.name]}|{setting.label}|{code}"
 
     jobs = [(source, s) for source in sources for s in settings if key(source, s) not in known]
     for _ in range(len(sources) * len(settings) - len(jobs)):
-        done()
+        on_done()
     workers = workers or core_count()
-    for number, found in run_each(measure, jobs, workers=workers, max_seconds=max_seconds):
+    for number, result in run_each(measure, jobs, workers=workers, max_seconds=max_seconds):
         source, setting = jobs[number]
-        row = _lost_row(source, setting, found) if isinstance(found, LostJob) else found
-        known[key(source, setting)] = row = {**row, "commit": commit}
-        if not isinstance(found, LostJob):
+        is_lost = isinstance(result, LostJob)
+        row: Row = _lost_row(source, setting, result) if isinstance(result, LostJob) else result
+        row["commit"] = commit
+        known[key(source, setting)] = row
+        if not is_lost:
             _append(out / ROWS, key(source, setting), row)
-        done()
+        on_done()
     return [known[key(source, s)] for source in sources for s in settings]
 
 
 @dataclass(frozen=True)
-class Source:
+class BenchClip:
     """A clip to measure: its file, and a range of frames such as ``1:``."""
 
     path: Path
@@ -117,7 +119,7 @@ class Source:
         return f"{self.name}|{contents:08x}|{self.frames or ''}|{self.timed}"
 
 
-def measure(source: Source, setting: Setting) -> Row:
+def measure(source: BenchClip, setting: Setting) -> Row:
     """Return the row of one setting on one clip."""
     try:
         clip = _read_clip(source)
@@ -128,7 +130,7 @@ def measure(source: Source, setting: Setting) -> Row:
 
 
 @lru_cache(1)
-def _read_clip(source: Source) -> AnyClip:
+def _read_clip(source: BenchClip) -> AnyClip:
     """Read a clip; a worker measures several settings on it, one after another."""
     clip = _api.read(source.path)
     if source.frames is None:
@@ -137,7 +139,7 @@ def _read_clip(source: Source) -> AnyClip:
     return clip.frames(start, stop)
 
 
-def _lost_row(source: Source, setting: Setting, lost: LostJob) -> Row:
+def _lost_row(source: BenchClip, setting: Setting, lost: LostJob) -> Row:
     target = None if setting.target is None else "=".join(setting.target)
     return {"clip": source.name, "codec": setting.spec, "target": target, "failure": lost.reason}
 
@@ -167,7 +169,7 @@ def describe_machine() -> dict[str, str]:
     """Return machine and versions, which figures of speed depend on."""
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
-        "machine": f"{_processor()}, {cpu_count()} cores, {platform.system()}",
+        "machine": f"{_find_processor()}, {cpu_count()} cores, {platform.system()}",
         "python": platform.python_version(),
         "mocpack": f"{version('mocpack')} {commit_of_code()}".strip(),
         "numpy": version("numpy"),
@@ -181,10 +183,11 @@ def _load(path: Path) -> dict[str, Row]:
     if path.exists():
         for line in path.read_text(encoding="utf-8").splitlines():
             try:
-                entry = json.loads(line)
-                known[entry["key"]] = entry["row"]
-            except (ValueError, KeyError, TypeError):
+                entry = parse_json(line)
+            except ValueError:
                 continue
+            if is_object(entry) and is_row(row := entry.get("row")):
+                known[str(entry.get("key"))] = row
     return known
 
 
@@ -208,11 +211,11 @@ def fingerprint() -> str:
 
 def commit_of_code() -> str:
     """Return the commit of the checkout the package runs from, with + if it was changed since."""
-    found = _git(PACKAGE, "rev-parse", "--short", "HEAD")
-    return found + ("+" if found and _git(PACKAGE, "status", "--porcelain", "-uno") else "")
+    commit = _run_git(PACKAGE, "rev-parse", "--short", "HEAD")
+    return commit + ("+" if commit and _run_git(PACKAGE, "status", "--porcelain", "-uno") else "")
 
 
-def _git(folder: Path, *words: str) -> str:
+def _run_git(folder: Path, *words: str) -> str:
     try:
         result = subprocess.run(
             # git status would write the repository's index, and leave its lock if it is killed
@@ -228,7 +231,7 @@ def _git(folder: Path, *words: str) -> str:
     return result.stdout.strip() if result.returncode == 0 else ""
 
 
-def _processor() -> str:
+def _find_processor() -> str:
     info = Path("/proc/cpuinfo")
     if sys.platform == "linux" and info.exists():
         for line in info.read_text(encoding="utf-8").splitlines():

@@ -8,11 +8,17 @@ meters.
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import numpy as np
 
 from mocpack.common.arguments import check_number
+from mocpack.common.json_object import (
+    JsonObject,
+    get_member,
+    is_list,
+    is_object,
+    parse_json,
+)
 from mocpack.errors import FormatError, InvalidClipError
 from mocpack.live.client import Frame
 from mocpack.model.clip import ClipHeader
@@ -48,23 +54,26 @@ def is_header(message: str | bytes) -> bool:
 def read_header(message: str | bytes) -> ClipHeader:
     """Parse the first message; raise `FormatError` if it is invalid."""
     fields = _parse_object(message)
+    frame_time = get_member(fields, "frame_time", float, "first message", FormatError)
     try:
         tree = fields["skeleton"]
-        names = [str(name) for name in tree["names"]]
-        parents = [int(parent) for parent in tree["parents"]]
+        if not is_object(tree) or not is_list(names := tree["names"]):
+            raise ValueError("expected an object with a list of names")
+        parents = np.array(tree["parents"], np.int64).tolist()
         offsets = np.array(tree["offsets"], np.float64)
-        translated = tuple(int(j) for j in tree.get("translated", [0]))
-        skeleton = Skeleton(tuple(names), tuple(parents), offsets)
-        return ClipHeader(skeleton, 1, float(fields["frame_time"]), translated)
-    except (KeyError, TypeError, ValueError, InvalidClipError) as error:
+        translated = np.array(tree.get("translated", [0]), np.int64).tolist()
+        skeleton = Skeleton(tuple(map(str, names)), tuple(parents), offsets)
+        return ClipHeader(skeleton, 1, frame_time, tuple(translated))
+    except (KeyError, TypeError, ValueError, OverflowError, InvalidClipError) as error:
         raise FormatError(f"first message: the skeleton is invalid: {error!r}") from error
 
 
 def read_frame(message: str | bytes, header: ClipHeader) -> Frame:
     """Parse the message of a frame."""
     fields = _parse_object(message)
+    time = get_member(fields, "time", float, "frame message", FormatError)
     try:
-        time = check_number("time", float(fields["time"]), 0)
+        check_number("time", time, 0)
         bone_rotations = np.array(fields["rotations"], np.float64).reshape(len(header.skeleton), 4)
         translations = np.array(fields["translations"], np.float64)
         return time, bone_rotations, translations.reshape(len(header.translated_joints), 3)
@@ -72,15 +81,15 @@ def read_frame(message: str | bytes, header: ClipHeader) -> Frame:
         raise FormatError(f"frame message: it does not fit the skeleton: {error!r}") from error
 
 
-def _parse_object(message: str | bytes) -> dict[str, Any]:
+def _parse_object(message: str | bytes) -> JsonObject:
     if len(message) > MAX_MESSAGE_BYTES:
         raise FormatError(
             f"JSON message: it can have at most {MAX_MESSAGE_BYTES} bytes, got {len(message)}"
         )
     try:
-        fields = json.loads(message)
+        fields = parse_json(message)
     except ValueError as error:
         raise FormatError(f"JSON message: invalid JSON: {error}") from error
-    if not isinstance(fields, dict):
+    if not is_object(fields):
         raise FormatError(f"JSON message: expected an object, got {type(fields).__name__}")
     return fields

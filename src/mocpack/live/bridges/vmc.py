@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Any
 
 import numpy as np
 
@@ -69,12 +68,12 @@ UNITY_NAMES = {
 def vmc_bone_names(skeleton: Skeleton) -> list[str]:
     """Return the VMC name of each joint: Unity's name if it is known, else its own."""
     taken: set[str] = set()
-    found = []
+    names = []
     for own in skeleton.unique_names:
         name = UNITY_NAMES.get(own.rpartition(":")[2].lower(), own)
-        found.append(name if name not in taken else own)
-        taken.add(found[-1])
-    return found
+        names.append(name if name not in taken else own)
+        taken.add(names[-1])
+    return names
 
 
 def pack_bundles(
@@ -86,9 +85,10 @@ def pack_bundles(
     time, bone_rotations, translations = frame
     local = skeleton.offsets.copy()
     local[list(header.translated_joints)] = translations
-    rows: list[tuple[str, list[Any]]] = [(TIME, [float(time)])]
-    still = (np.zeros(3), rotations.IDENTITY)
-    rows.append((ROOT, ["root", *_mirror(*still)]))
+    rows: list[tuple[str, list[str | float]]] = [
+        (TIME, [float(time)]),
+        (ROOT, ["root", *_mirror(np.zeros(3), rotations.IDENTITY)]),
+    ]
     for j, name in enumerate(names):
         rows.append((BONE, [name, *_mirror(local[j], bone_rotations[j])]))
     rows.append((OK, [1]))
@@ -168,7 +168,7 @@ class VmcSource(asyncio.DatagramProtocol):
         if self._transport is not None:
             self._transport.close()
 
-    def datagram_received(self, data: bytes, addr: Any) -> None:
+    def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
         """Handle a datagram; ignore it if it is not OSC."""
         osc = require("pythonosc.osc_packet", extra="live", purpose="VMC")
         try:
@@ -181,7 +181,7 @@ class VmcSource(asyncio.DatagramProtocol):
             elif message.address == OK and self._bones:
                 self._finish_frame()
 
-    def _add_bone(self, values: list[Any]) -> None:
+    def _add_bone(self, values: list[object]) -> None:
         numbers = values[1:8]
         if len(numbers) != 7 or not all(isinstance(n, float) for n in numbers):
             return

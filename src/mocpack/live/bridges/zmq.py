@@ -6,7 +6,6 @@ A publisher repeats the skeleton every second, for subscribers that join later.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any
 
 from mocpack.common.optional_packages import require
 from mocpack.errors import UsageError
@@ -28,11 +27,13 @@ class ZmqSource:
     """Subscribes to ``zmq://host:port``."""
 
     def __init__(self, address: str) -> None:
-        zmq = require("zmq.asyncio", extra="live", purpose="a ZMQ stream")
-        self._socket: Any = zmq.Context.instance().socket(_zmq().SUB)
-        self._socket.setsockopt(_zmq().SUBSCRIBE, b"")
-        self._socket.setsockopt(_zmq().MAXMSGSIZE, 1 << 20)
-        self._socket.setsockopt(_zmq().RCVHWM, 256)
+        require("zmq", extra="live", purpose="a ZMQ stream")
+        import zmq.asyncio
+
+        self._socket = zmq.asyncio.Context.instance().socket(zmq.SUB)
+        self._socket.setsockopt(zmq.SUBSCRIBE, b"")
+        self._socket.setsockopt(zmq.MAXMSGSIZE, 1 << 20)
+        self._socket.setsockopt(zmq.RCVHWM, 256)
         self._socket.connect(_to_tcp_address(address))
 
     async def header(self) -> ClipHeader:
@@ -55,8 +56,10 @@ class ZmqSink:
     """Publishes at ``zmq://host:port``."""
 
     def __init__(self, address: str) -> None:
-        zmq = _zmq()
-        self._socket = zmq.Context.instance().socket(zmq.PUB)
+        require("zmq", extra="live", purpose="a ZMQ stream")
+        import zmq
+
+        self._socket: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.PUB)
         self._socket.setsockopt(zmq.SNDHWM, 64)
         self._socket.bind(_to_tcp_address(address))
         self._header_sent_at = -HEADER_INTERVAL_S
@@ -76,7 +79,3 @@ def _to_tcp_address(address: str) -> str:
     if split_address(address).port is None:
         raise UsageError(f"a ZMQ address needs a port, such as zmq://127.0.0.1:5556, got {address}")
     return address.replace("zmq://", "tcp://", 1)
-
-
-def _zmq() -> Any:
-    return require("zmq", extra="live", purpose="a ZMQ stream")

@@ -6,7 +6,6 @@ import asyncio
 import signal
 from collections.abc import Awaitable
 from contextlib import suppress
-from typing import Any
 
 
 def run_until_interrupted(work: Awaitable[object], seconds: float | None = None) -> None:
@@ -19,7 +18,7 @@ async def _run(work: Awaitable[object], seconds: float | None) -> None:
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task is not None
 
-    def cancel(*_: Any) -> None:
+    def cancel(*_: object) -> None:
         loop.call_soon_threadsafe(task.cancel)
 
     before = signal.signal(signal.SIGTERM, cancel)

@@ -22,7 +22,6 @@ from mocpack.corpora import catalog
 from mocpack.corpora.packing import pack
 from mocpack.errors import UsageError, describe_bug, name_errors
 from mocpack.io import files_to_write
-from mocpack.io.atomic import write_atomically
 from mocpack.live.hello import Hello
 from mocpack.live.recording import decode_clips
 from mocpack.live.spool import SUFFIX, Spool, SpoolReader, is_in_use
@@ -120,8 +119,8 @@ class Recorder:
         if self._archive and self._written:
             self._written = self._pack_archive()
         elif len(self._written) == 1 and (self._force or not self._path.exists()):
-            made = zip(*map(files_to_write, (self._written[0], self._path)), strict=True)
-            self._written = [old.replace(new) for old, new in made][-1:]
+            renames = zip(*map(files_to_write, (self._written[0], self._path)), strict=True)
+            self._written = [old.replace(new) for old, new in renames][-1:]
         for path in self._written:
             files.stdout().print(f"wrote {path}")
         return bool(self._written)
@@ -130,8 +129,8 @@ class Recorder:
         """Return the spools of this output that no recorder uses."""
         start, end = f"{self._path.stem}-", self._suffix + SUFFIX
         beside = self._path.parent.iterdir()
-        found = sorted(p for p in beside if p.name.startswith(start) and p.name.endswith(end))
-        return [spool for spool in found if not is_in_use(spool)]
+        spools = sorted(p for p in beside if p.name.startswith(start) and p.name.endswith(end))
+        return [spool for spool in spools if not is_in_use(spool)]
 
     def _choose_target(self, name: str) -> Path:
         """Return an unused file name for the next take of a performer."""
@@ -224,13 +223,10 @@ class Recorder:
     def _write_part(self, clip: Clip, path: Path) -> None:
         if path.suffix != ".mocp":
             mocpack.write(clip, path)
+        elif self._max_error is None:
+            mocpack.write(clip, path, codec="lossless")
         else:
-            write_atomically(self._encode(clip), path)
-
-    def _encode(self, clip: Clip) -> bytes:
-        if self._max_error is None:
-            return mocpack.encode(clip, "lossless")
-        return mocpack.encode(clip, max_error=self._max_error)
+            mocpack.write(clip, path, max_error=self._max_error)
 
 
 def _target_path(spool: Path) -> Path:

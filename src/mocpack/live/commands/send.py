@@ -6,7 +6,7 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -61,7 +61,7 @@ def run(
         rate_control = RateControl(
             parse_bandwidth(bitrate), parse_length_argument("coarsest", coarsest)
         )
-    opened = _open(source, speed, loop, frames, reading.to_arguments())
+    opened = _open(source, speed, loop, frames, reading)
     with suppress(KeyboardInterrupt):
         sent = asyncio.run(_send(opened, to, bound, rate_control, access))
         files.stderr().print(f"sent {sent} frames to {to}")
@@ -69,17 +69,13 @@ def run(
 
 
 def _open(
-    source: str,
-    speed: float,
-    loop: bool,
-    frames: str | None,
-    reading: dict[str, Any],
+    source: str, speed: float, loop: bool, frames: str | None, reading: SourceOptions
 ) -> Source:
     if source == files.PIPE:
         return LineSource(sys.stdin)
     if "://" in source:
         return open_source(source)
-    clip = files.read_clip(source, frames=frames, **reading)
+    clip = files.read_clip(source, frames=frames, **reading.to_arguments())
     if not isinstance(clip, mocpack.Clip):
         raise UsageError(f"{source}: live streams need a skeleton, got a vertex animation")
     return ClipSource(clip, speed, loop=loop)

@@ -114,11 +114,11 @@ def run(
 def stage_pages() -> dict[str, tuple[str, bytes]]:
     """Return the page's files by path, with their media types; empty if it is not built."""
     try:
-        found = stage_files()
+        page_files = stage_files()
     except UsageError:
         files.stderr().print("the viewer page is not built, so the relay serves no page")
         return {}
-    pages = {f"/{path}": (TYPES[Path(path).suffix], data) for path, data in found.items()}
+    pages = {f"/{path}": (TYPES[Path(path).suffix], data) for path, data in page_files.items()}
     pages["/"] = pages.pop(f"/{STAGE}")
     pages[WEBTRANSPORT] = ("application/json", b"null")  # until a WebTransport endpoint replaces it
     return pages

@@ -137,7 +137,7 @@ def test_no_clips_is_a_clear_error(tmp_path):
 
 
 def test_a_clip_of_the_repository_is_held_against_its_original_file():
-    source = bench_run.Source(COMMITTED / "cmu" / "02_03.mocp", "02_03", "1:30", False)
+    source = bench_run.BenchClip(COMMITTED / "cmu" / "02_03.mocp", "02_03", "1:30", False)
     row = bench_run.measure(source, Setting("raw", None))
     assert row["ratio_source"] * row["file_bytes"] == pytest.approx(135_012)  # the BVH's bytes
 
