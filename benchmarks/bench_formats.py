@@ -22,12 +22,13 @@ import numpy as np
 import mocpack
 from mocpack.bench.runner.timing import inflate_speed
 from mocpack.errors import UnsupportedClipError
-from mocpack.io import read_bytes, write_bytes
+from mocpack.io import write_bytes
 from mocpack.io.table import FORMATS
 from mocpack.model.clip import Clip
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 from fbx_file import Curve, Model, PreparedClip, Record, binary, scene, text
+from reading import read_bytes
 
 SECONDS, RATE, JOINTS = 60, 120, 60
 MOVE, TURN = "Lcl Translation", "Lcl Rotation"  # property names of FBX

@@ -9,7 +9,7 @@
 
 class PythonSource
 {
-	nb::object owner;
+	nb::object owner, start; // `start` are first bytes that need no call of `read`
 	std::exception_ptr pending_exception;
 
 	static mocpack_Status read(void* user, uint64_t offset, size_t size, void* dst);
@@ -17,7 +17,8 @@ class PythonSource
   public:
 	mocpack::Bytes bytes = {};
 
-	// `source` is a bytes object, or has `size`, `read` and `data` (all bytes, or None).
+	// `source` is a bytes object, or has `size`, `read`, `data` (all bytes, or None) and `start` (first
+	// bytes).
 	explicit PythonSource(nb::handle source);
 	PythonSource(const PythonSource&) = delete;
 	PythonSource& operator=(const PythonSource&) = delete;

@@ -33,6 +33,7 @@ PythonSource::PythonSource(nb::handle source) : owner(nb::borrow(source))
 	if (data.is_none())
 	{
 		bytes.source = {this, nb::cast<uint64_t>(owner.attr("size")), read};
+		start = nb::cast<nb::bytes>(owner.attr("start"));
 		return;
 	}
 	owner = data;
@@ -47,6 +48,12 @@ mocpack_Status PythonSource::read(void* user, uint64_t offset, size_t size, void
 	if (self.bytes.all)
 	{
 		std::memcpy(dst, self.bytes.all + offset, size);
+		return MOCPACK_OK;
+	}
+	const nb::bytes& start = static_cast<const nb::bytes&>(self.start);
+	if (offset <= start.size() && size <= start.size() - offset)
+	{
+		std::memcpy(dst, static_cast<const uint8_t*>(start.data()) + offset, size);
 		return MOCPACK_OK;
 	}
 	try

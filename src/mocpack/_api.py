@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, TypedDict, Unpack, overload
+from typing import Literal, TypedDict, Unpack, overload
 
 from mocpack import rate
 from mocpack.codec import Codec
@@ -16,7 +16,6 @@ from mocpack.codecs.registry import AUTO_CODEC, EXACT_CODEC, codec_class, codec_
 from mocpack.common.arguments import check_local_path
 from mocpack.common.source import Openable, open_source
 from mocpack.common.units import (
-    LENGTHS,
     Angle,
     Length,
     parse_angle_argument,
@@ -26,10 +25,8 @@ from mocpack.common.units import (
 from mocpack.container import (
     DEFAULT_LIMIT,
     MemoryLimit,
-    is_archive,
     is_packed,
     pack_scene,
-    read_trailer,
     scene_parts,
 )
 from mocpack.errors import (
@@ -37,30 +34,24 @@ from mocpack.errors import (
     FormatError,
     LosslessWarning,
     MemoryLimitError,
-    SceneError,
     UnsupportedClipError,
     UsageError,
     name_errors,
 )
 from mocpack.io import (
-    external_file_reader,
-    list_clips_in_bytes,
-    read_bytes,
-    read_file,
-    read_file_bytes,
     supports_scenes,
     write_file,
     write_scene_bytes,
 )
 from mocpack.io.assumptions import warn_of_assumptions
 from mocpack.io.atomic import write_atomically
-from mocpack.io.choice import match_clip
 from mocpack.io.conversion_report import CharacterFit
+from mocpack.io.motion_file import MotionFile, ReadOptions, refuse_options
 from mocpack.io.reading import sample_evenly
 from mocpack.model.clip import AnyClip, Clip, VertexClip, check_coordinates
 from mocpack.model.header import array_bytes
 from mocpack.motion import Motion as Motion
-from mocpack.motion import select_clip
+from mocpack.motion import list_packed_clips
 from mocpack.rate.joint_bounds import JointErrors, parse_joint_errors
 from mocpack.rate.presets import preset_bound
 
@@ -69,32 +60,17 @@ EFFORTS = ("fast", "default", "best")
 
 @overload
 def read(
-    path: str | Path,
-    *,
-    kind: Literal["skeleton"] | None = None,
-    unit: str | Length | None = None,
-    skeleton: str | Path | None = None,
-    clip: str | None = None,
-    memory_limit: str | int | None = DEFAULT_LIMIT,
-    **options: Any,
+    path: str | Path, *, kind: Literal["skeleton"] | None = None, **options: Unpack[ReadOptions]
 ) -> Clip: ...
 
 
 @overload
-def read(path: str | Path, *, kind: Literal["vertices"], **options: Any) -> VertexClip: ...
-
-
 def read(
-    path: str | Path,
-    *,
-    kind: str | None = None,
-    unit: str | Length | None = None,
-    skeleton: str | Path | None = None,
-    clip: str | None = None,
-    memory_limit: str | int | None = DEFAULT_LIMIT,
-    allow_outside: bool = False,
-    **options: Any,
-) -> AnyClip:
+    path: str | Path, *, kind: Literal["vertices"], **options: Unpack[ReadOptions]
+) -> VertexClip: ...
+
+
+def read(path: str | Path, *, kind: str | None = None, **options: Unpack[ReadOptions]) -> AnyClip:
     """Read a motion file of any supported format, including .mocp.
 
     Parameters
@@ -116,84 +92,44 @@ def read(
     allow_outside : bool
         Whether the file may refer to files outside its folder (glTF buffers, USD layers, MJCF
         includes). By default such a reference is a `FormatError`.
-    options
-        `fps`, frames per second at which to sample the motion, or the frame rate of a file that
-        states none. `up`, the up axis of a file that states none: "x", "y" or "z". By default it is
-        guessed for BVH and Acclaim files, and a `FormatWarning` says so if it is not y. Options of
-        some formats: `body_model`, the body model file of an AMASS motion; `robot`, the URDF or
-        MJCF file of the robot that a .csv, .npz or .pkl file moves; `quaternion`, the order of its
-        quaternions, "xyzw" or "wxyz"; `ignore_limits`, to read its motion although joints exceed
-        their limits; `allow_pickle`, to read arrays from a pickle (nothing else in it is executed).
+    fps : float, optional
+        Frames per second at which to sample the motion, or the frame rate of a file that states
+        none.
+    up : {"x", "y", "z"}, optional
+        The up axis of a file that states none. By default it is guessed for BVH and Acclaim files,
+        and a `FormatWarning` says so if it is not y.
+    body_model : path, optional
+        The body model file of an AMASS motion.
+    robot : path, optional
+        The URDF or MJCF file of the robot that a .csv, .npz or .pkl file moves.
+    quaternion : {"xyzw", "wxyz"}, optional
+        The order of the robot's quaternions.
+    ignore_limits : bool
+        Whether to read the robot's motion although joints exceed their limits.
+    allow_pickle : bool
+        Whether to read arrays from a pickle; nothing else in it is executed.
     """
-    data, clip = read_input(path, clip)
-    found = read_contents(
-        data,
-        path,
-        unit=unit,
-        skeleton=skeleton,
-        clip=clip,
-        memory_limit=memory_limit,
-        allow_outside=allow_outside,
-        **options,
-    )
-    if not is_packed(data):
-        warn_of_assumptions(found, str(path))
-    if kind not in (None, found.header.kind):
-        raise UsageError(f"{path}: expected {kind}, but the file contains {found.header.kind}")
-    return found
+    file = MotionFile.open(path, **options)
+    clip = file.read()
+    if not file.is_packed:
+        warn_of_assumptions(clip, file.name)
+    if kind not in (None, clip.header.kind):
+        raise UsageError(f"{path}: expected {kind}, but the file contains {clip.header.kind}")
+    return clip
 
 
-def read_contents(
-    data: bytes,
-    path: str | Path,
-    *,
-    unit: str | Length | None = None,
-    memory_limit: str | int | None = DEFAULT_LIMIT,
-    **options: Any,
-) -> AnyClip:
-    """Read a motion file from its bytes; `path` locates the files that it refers to."""
-    length = _parse_unit(unit)
-    if is_packed(data) or Path(path).suffix == ".mocp":
-        return parse_data(data, name=str(path), memory_limit=memory_limit, **options)
-    return read_file(path, data=data, unit=length, **options)
-
-
-def read_data(data: bytes, *, name: str = "input", **options: Any) -> AnyClip:
+def read_data(data: bytes, *, name: str = "input", **options: Unpack[ReadOptions]) -> AnyClip:
     """Read a motion file from bytes, with the options of `read`.
 
     Errors start with `name`, whose extension names the format.
     """
-    found = parse_data(data, name=name, **options)
-    if not is_packed(data):
-        warn_of_assumptions(found, name)
-    return found
-
-
-def parse_data(
-    data: bytes,
-    *,
-    name: str = "input",
-    unit: str | Length | None = None,
-    skeleton: str | Path | None = None,
-    clip: str | None = None,
-    memory_limit: str | int | None = DEFAULT_LIMIT,
-    allow_outside: bool = False,
-    **options: Any,
-) -> AnyClip:
-    """Read a motion file from bytes, as `read_data` does, without warnings."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise UsageError(f"data must be bytes, got {data!r:.80}")
-    length = _parse_unit(unit)
-    data = bytes(data)
-    if is_packed(data) or Path(name).suffix == ".mocp":
-        fps = options.pop("fps", None)
-        _refuse_options(name, ".mocp files do not support", options)
-        with name_errors(name, FormatError, MemoryLimitError, UsageError):
-            found = decode(data, clip=clip, memory_limit=memory_limit)
-            return sample_evenly(found, fps)
-    bones = None if skeleton is None else read_file_bytes(skeleton)
-    options |= {"unit": length, "skeleton": bones, "clip": clip}
-    return read_bytes(data, name=name, allow_outside=allow_outside, **options)
+    file = MotionFile(bytes(data), name, options)
+    clip = file.read()
+    if not file.is_packed:
+        warn_of_assumptions(clip, name)
+    return clip
 
 
 def write(
@@ -220,18 +156,11 @@ def write(
     check_clip(clip)
     check_local_path("path", path)
     if Path(path).suffix.lower() != ".mocp":
-        _refuse_options(path, "only .mocp files support", encoding)
+        refuse_options(path, "only .mocp files support", encoding)
         return write_file(clip, path, dialect=dialect, into=into, allow_outside=allow_outside)
-    _refuse_options(path, ".mocp files do not support", {"dialect": dialect, "into": into})
+    refuse_options(path, ".mocp files do not support", {"dialect": dialect, "into": into})
     write_atomically(encode(clip, **encoding), path)
     return None
-
-
-def _refuse_options(path: str | Path, why: str, options: Mapping[str, Any]) -> None:
-    """Raise `UsageError` if an option is given that a file does not take."""
-    given = [name for name, value in options.items() if value is not None]
-    if given:
-        raise UsageError(f"{path}: {why} {', '.join(given)}")
 
 
 def encode(
@@ -314,12 +243,17 @@ class TargetOptions(TypedDict, total=False):
     joint_errors: JointErrors | None
 
 
-class EncodingOptions(TargetOptions, total=False):
+class SearchOptions(TargetOptions, total=False):
+    """The options of `encode` besides the codec."""
+
+    preset: str | None
+    effort: str | None
+
+
+class EncodingOptions(SearchOptions, total=False):
     """All options of `encode`."""
 
     codec: Codec | str
-    preset: str | None
-    effort: str | None
 
 
 def encode_measured(
@@ -378,36 +312,32 @@ def parse_target(**target_options: Unpack[TargetOptions]) -> rate.Target:
     )
 
 
-def read_scene(
-    path: str | Path,
-    *,
-    memory_limit: str | int | None = DEFAULT_LIMIT,
-    allow_outside: bool = False,
-    **reading: Any,
-) -> dict[str, AnyClip]:
+def read_scene(path: str | Path, **options: Unpack[ReadOptions]) -> dict[str, AnyClip]:
     """Read all clips of a file by name: the clips of a scene, or the animations of a glTF.
 
     A file with one clip gives one entry, named after the file. The clips of a scene share a clock:
-    `start_time` says when each begins. `reading` are the options of `read` for other formats.
+    `start_time` says when each begins. `options` are those of `read`.
     """
-    check_local_path("path", path)
-    data = read_file_bytes(path)
-    if not is_packed(data):
-        names = list_clips(data, path, allow_outside=allow_outside)
-        reading["allow_outside"] = allow_outside
-        found = (
-            {name: read_contents(data, path, clip=name, **reading) for name in names}
-            if names
-            else {Path(path).stem: read_contents(data, path, **reading)}
-        )
-        for clip in found.values():
-            warn_of_assumptions(clip, str(path))
-        return found
-    with name_errors(path):
-        return decode_scene(data, name=Path(path).stem, memory_limit=memory_limit)
+    refuse_options(path, "all clips are read, without", {"clip": options.get("clip")})
+    file = MotionFile.open(path, **options)
+    if file.is_packed:
+        file.check_options()
+        limit, fps = options.get("memory_limit", DEFAULT_LIMIT), options.get("fps")
+        with name_errors(path, FormatError, MemoryLimitError, UsageError):
+            clips = decode_scene(file.data, name=Path(path).stem, memory_limit=limit)
+            return {name: sample_evenly(clip, fps) for name, clip in clips.items()}
+    if file.clip_names:
+        clips = {name: file.read(name) for name in file.clip_names}
+    else:
+        clips = {Path(path).stem: file.read()}
+    for clip in clips.values():
+        warn_of_assumptions(clip, str(path))
+    return clips
 
 
-def write_scene(clips: Mapping[str, AnyClip], path: str | Path, **target: Any) -> None:
+def write_scene(
+    clips: Mapping[str, AnyClip], path: str | Path, **target: Unpack[EncodingOptions]
+) -> None:
     """Write several clips to one file atomically: .mocp or .c3d.
 
     For .mocp, `target` are the options of `encode`. For .c3d, every clip must consist of markers;
@@ -416,7 +346,7 @@ def write_scene(clips: Mapping[str, AnyClip], path: str | Path, **target: Any) -
     check_local_path("path", path)
     extension = Path(path).suffix
     if supports_scenes(extension):
-        _refuse_options(path, "only .mocp files support", target)
+        refuse_options(path, "only .mocp files support", target)
         write_atomically(write_scene_bytes(clips, extension), path)
     elif extension.lower() == ".mocp":
         write_atomically(encode_scene(clips, **target), path)
@@ -425,7 +355,9 @@ def write_scene(clips: Mapping[str, AnyClip], path: str | Path, **target: Any) -
 
 
 def encode_scene(
-    clips: Mapping[str, AnyClip], codec: Codec | str = AUTO_CODEC, **target: Any
+    clips: Mapping[str, AnyClip],
+    codec: Codec | str = AUTO_CODEC,
+    **options: Unpack[SearchOptions],
 ) -> bytes:
     """Encode several clips to the bytes of one .mocp file, each as `encode` does."""
     if not isinstance(clips, Mapping):
@@ -433,7 +365,7 @@ def encode_scene(
     for name in clips:
         if not isinstance(name, str):
             raise UsageError(f"names of clips must be strings, got {name!r:.80}")
-    return pack_scene({name: encode(clip, codec, **target) for name, clip in clips.items()})
+    return pack_scene({name: encode(clip, codec, **options) for name, clip in clips.items()})
 
 
 def decode_scene(
@@ -468,72 +400,12 @@ def clip_names(source: Openable) -> list[str]:
     of an FBX, the subjects of a C3D. The list is empty if the file holds one motion without a name.
     """
     with closing(open_source(source)) as opened:
-        if is_archive(opened):
-            return list(read_trailer(opened).index.names)
         if is_packed(opened.read(0, min(opened.size, 8))):
-            return list(scene_parts(opened) or ())
+            return list_packed_clips(opened)
         data = opened.read(0, opened.size)
-    return list_clips(data, Path(source) if isinstance(source, str | os.PathLike) else None)
-
-
-def list_clips(data: bytes, path: str | Path | None, *, allow_outside: bool = False) -> list[str]:
-    """Return `clip_names` of a file's bytes; `path` locates the files that it refers to."""
-    if is_packed(data):
-        return clip_names(data)
-    if path is None:
-        return list_clips_in_bytes(data)
-    read_external = external_file_reader(path, allow_outside=allow_outside)
-    return list_clips_in_bytes(data, name=str(path), read_external=read_external)
-
-
-def read_input(path: str | Path, clip: str | None) -> tuple[bytes, str | None]:
-    """Return the bytes of a file, and the clip to choose in them.
-
-    Of an archive, only the .mocp file of the clip is read, which leaves no choice.
-    """
-    check_local_path("path", path)
-    if not is_archive_name(path):
-        return read_file_bytes(path), clip
-    with name_errors(path):
-        return extract_clip(path, clip), None
-
-
-def is_archive_name(path: str | Path) -> bool:
-    """Return whether a path has the extension of archives."""
-    return str(path).endswith(".mocps")
-
-
-def extract_clip(source: Openable, name: str | None = None) -> bytes:
-    """Return one clip of a scene or an archive as a .mocp file; other .mocp files as they are."""
-    with closing(open_source(source)) as file, closing(select_clip(file, name)) as found:
-        return found.read(0, found.size)
-
-
-def read_versions(
-    paths: Sequence[str],
-    clip: str | None,
-    *,
-    allow_outside: bool = False,
-    read: Callable[[str, str | None], tuple[bytes, str | None]] = read_input,
-) -> list[tuple[bytes, str | None]]:
-    """Read files that hold the same motion: the bytes of each, and the clip to choose in them.
-
-    A clip is chosen in those files that hold several; it is an error if none does.
-    """
-    found, unused = [], []
-    for path in paths:
-        data, left = read(path, clip)
-        if left is not None:
-            known = list_clips(data, path, allow_outside=allow_outside)
-            with name_errors(path):
-                left = match_clip(known, left)
-            unused += [path] * (left is None)
-        found.append((data, left))
-    if len(unused) == len(paths):
-        raise SceneError(
-            f"{', '.join(unused)}: the file holds one motion, so clip {clip!r} cannot be chosen"
-        )
-    return found
+    if not isinstance(source, str | os.PathLike):
+        return list(MotionFile(data).clip_names)
+    return list(MotionFile(data, os.fspath(source), path=Path(source)).clip_names)
 
 
 def decode(
@@ -585,7 +457,7 @@ def open(
         return Motion(source, partial=partial, clip=clip, memory_limit=memory_limit)
 
 
-def check_clip(clip: Any) -> None:
+def check_clip(clip: object) -> None:
     """Raise `UsageError` if an argument is not a clip."""
     if not isinstance(clip, Clip | VertexClip):
         raise UsageError(f"clip must be a Clip or a VertexClip, got {clip!r:.80}")
@@ -605,12 +477,3 @@ def check_kind(codec: Codec, kind: str) -> None:
             f"{codec.codec_id} encodes {' and '.join(codec.kinds)}, but the clip contains {kind}; "
             f"codecs for {kind}: {', '.join(able)}"
         )
-
-
-def _parse_unit(unit: str | Length | None) -> float | None:
-    """Return the length in meters; "cm" without a number is one centimeter."""
-    if unit is None:
-        return None
-    if isinstance(unit, str) and unit.strip() in LENGTHS:
-        return LENGTHS[unit.strip()]
-    return parse_length_argument("unit", unit)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Self, cast
 
@@ -15,6 +15,8 @@ from mocpack.codec import ArrayWindows, Codec, Decoder, Layer, PayloadLayout, Wi
 from mocpack.codecs.registry import codec_class
 from mocpack.common.arguments import check_integer, check_number
 from mocpack.common.arrays import F64
+from mocpack.common.choice import find_index
+from mocpack.common.json_object import JsonObject
 from mocpack.common.source import BytesSource, Openable, PathSource, Source, open_source
 from mocpack.common.units import format_angle, format_length
 from mocpack.container import (
@@ -37,7 +39,6 @@ from mocpack.errors import (
     UnsupportedVersionError,
     UsageError,
 )
-from mocpack.io.choice import find_index
 from mocpack.model.clip import AnyClip, AnyHeader, Clip, ClipHeader
 from mocpack.model.codec_clip import codec_header, restore_take_data
 from mocpack.model.display import summarize
@@ -51,6 +52,9 @@ from mocpack.model.header import (
     time_to_frame,
 )
 from mocpack.model.take_data import TakeData
+
+Reopen = Callable[[Source, bool, Codec | None, int | None], "Motion"]
+"""How pickle opens a motion again."""
 
 
 class Motion:
@@ -82,14 +86,14 @@ class Motion:
                 like=None if like is None else like._reader,
             )
             # the caller can pass a codec that is not registered
-            self._class = _codec_class(self._reader) if codec is None else type(codec)
-            if self._reader.needed:
+            self._class = _find_codec_class(self._reader) if codec is None else type(codec)
+            if self._reader.parsed.needed:
                 self.codec  # noqa: B018 - raises for unknown parameters
         except BaseException:
             self._source.close()
             raise
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[Reopen, tuple[Source, bool, Codec | None, int | None]]:
         return _reopen, (self._source, *self._options, self._limit.max_bytes)
 
     def __repr__(self) -> str:
@@ -120,8 +124,8 @@ class Motion:
         ...     len(motion), motion[20:50].positions().shape, len(motion[::4])
         (120, (30, 21, 3), 30)
         """
-        start, stop, step, joints = parse_selection(key, len(self))
-        part = self.frames(start, stop, joints)
+        start, stop, step, joints = parse_selection(key, self._reader.header.frame_count)
+        part = self._decode(start, stop, joints)
         return part if step == 1 else part[::step]
 
     def __iter__(self) -> Iterator[Clip]:
@@ -174,7 +178,7 @@ class Motion:
         return _codec_of(self._reader, self._class) if given is None else given
 
     @property
-    def params(self) -> dict[str, Any]:
+    def params(self) -> JsonObject:
         """The codec's parameters, including stored ones that this version does not know."""
         return {**self.codec.params(), **self._reader.params}
 
@@ -231,9 +235,9 @@ class Motion:
     def decoder(self) -> Decoder:
         """The decoder of the payload; it returns the codec's clip without take data."""
         reader, codec = self._reader, self._options[1]
-        used = self._class.needed_params()
+        default, used = _default_codec(self._class)
         if codec is None and (not used or used.isdisjoint(reader.params)):
-            codec = _default_codec(self._class)  # the stored parameters matter only to the encoder
+            codec = default  # the stored parameters matter only to the encoder
         return (codec or self.codec).open(reader.payload, self.codec_header)
 
     @cached_property
@@ -303,6 +307,12 @@ class Motion:
         Other frames and joints are not decoded where the codec can skip them.
         """
         check_frames(start, stop, self.frame_count)
+        return self._decode(start, stop, joints)
+
+    def _decode(self, start: int, stop: int, joints: Sequence[str | int] | None) -> Clip:
+        if joints is None and self._is_plain:
+            plain: Clip = self.decoder.frames(start, stop)
+            return plain
         indices = None if joints is None else self._indices(joints)
         self._check_memory(f"frames {start}:{stop}", start, stop, indices)
         wanted = None if indices is None else self._codec_joints(indices)
@@ -333,6 +343,12 @@ class Motion:
             return self.decoder.window_opener(self._reader.parsed) if own_arrays else None
         except FormatError:
             return None
+
+    @cached_property
+    def _is_plain(self) -> bool:
+        """Whether the codec's clips are those of the file, and all fit into the memory limit."""
+        has_more = self._reader.parsed.has_take_data or self._reader.header is not self.codec_header
+        return not has_more and self._fits_in_memory
 
     @cached_property
     def _has_own_arrays(self) -> bool:
@@ -372,7 +388,7 @@ class Motion:
     def _fits_in_memory(self) -> bool:
         """Whether the whole clip fits into the memory limit, so that parts need no check."""
         most = self._limit.max_bytes
-        return most is None or self._memory(0, self.frame_count) <= most
+        return most is None or self._memory(0, self._reader.header.frame_count) <= most
 
     def _memory(self, start: int, stop: int, joints: Sequence[int] | None = None) -> int:
         """Return the bytes of memory that decoding frames needs."""
@@ -461,14 +477,27 @@ def _restore(
 
 def select_clip(source: Source, name: str | None) -> Source:
     """Return the source of one clip: the file itself, or a clip of a scene or an archive."""
+    if is_archive(source):
+        return _read_archived_clip(source, name)
     parts = scene_parts(source)
     if parts is not None:
         return list(parts.values())[find_index(list(parts), name, required=True)]
-    if is_archive(source):
-        return _read_archived_clip(source, name)
     if name is not None:
         raise SceneError(f"the file holds one motion, so clip {name!r:.80} cannot be chosen")
     return source
+
+
+def extract_clip(source: Openable, name: str | None = None) -> bytes:
+    """Return one clip of a scene or an archive as a .mocp file; other .mocp files as they are."""
+    with closing(open_source(source)) as file, closing(select_clip(file, name)) as found:
+        return found.read(0, found.size)
+
+
+def list_packed_clips(source: Source) -> list[str]:
+    """Return the names of the clips of a scene or an archive; none of other .mocp files."""
+    if is_archive(source):
+        return list(read_trailer(source).index.names)
+    return list(scene_parts(source) or ())
 
 
 def _read_archived_clip(source: Source, name: str | None) -> Source:
@@ -490,19 +519,23 @@ def _reopen(source: Source, partial: bool, codec: Codec | None, limit: int | Non
 
 
 @cache
-def _default_codec(cls: type[Codec]) -> Codec:
-    return cls()
+def _default_codec(cls: type[Codec]) -> tuple[Codec, frozenset[str]]:
+    """Return the codec with its default parameters, and the names of those that decoding needs."""
+    return cls(), cls.needed_params()
 
 
-def _codec_class(reader: Reader) -> type[Codec]:
-    """Return the codec class of a file; raise if it cannot read the file's version."""
-    cls = codec_class(reader.codec_id)
-    check_version(f"{reader.codec_id} bitstream", reader.bitstream_version, cls.bitstream_version)
-    if reader.header.kind not in cls.kinds:
-        raise CorruptionError(
-            f"codec {reader.codec_id} cannot hold {reader.header.kind} clips (file is corrupt)"
-        )
+@lru_cache(64)
+def _codec_class(codec_id: str, bitstream_version: int, kind: str) -> type[Codec]:
+    """Return the codec class of files; raise if it cannot read their version."""
+    cls = codec_class(codec_id)
+    check_version(f"{codec_id} bitstream", bitstream_version, cls.bitstream_version)
+    if kind not in cls.kinds:
+        raise CorruptionError(f"codec {codec_id} cannot hold {kind} clips (file is corrupt)")
     return cls
+
+
+def _find_codec_class(reader: Reader) -> type[Codec]:
+    return _codec_class(reader.codec_id, reader.bitstream_version, reader.header.kind)
 
 
 def _codec_of(reader: Reader, cls: type[Codec]) -> Codec:

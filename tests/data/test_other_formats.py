@@ -5,7 +5,6 @@ import pytest
 from in_three import find_three, largest_differences
 
 import mocpack
-from mocpack.io import list_clips_in_bytes
 
 MODELS = {  # animations in each, and how large the model is, in meters
     "gltf/BrainStem.glb": (1, 2),
@@ -79,7 +78,7 @@ def test_subjects_of_a_recording_are_those_that_ezc3d_reads(other):
 
 def test_subjects_gaps_and_analogs_of_a_recording(other):
     path = other("c3d/markers_analogs.c3d")
-    assert list_clips_in_bytes(path.read_bytes()) == ["boite", "Daphnee"]
+    assert mocpack.clip_names(path.read_bytes()) == ["boite", "Daphnee"]
     box, person = mocpack.read_scene(path).values()
     assert (len(box.skeleton), len(person.skeleton), len(box.tracks)) == (8, 43, 38)
     assert ((~box.valid).sum(), (~person.valid).sum()) == (24, 281)

@@ -6,10 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mocpack.errors import FormatError
-from mocpack.io import read_bytes, write_bytes
+from mocpack.io import write_bytes
 from mocpack.model.dofs import from_channels
 from mocpack.testing import walk
 from mocpack.testing.motions import vertex_wave
+from reading import read_bytes
 from strategies import (
     ASF_LAYOUTS,
     BVH_LAYOUTS,

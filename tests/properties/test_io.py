@@ -8,12 +8,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from mocpack.errors import FormatError
-from mocpack.io import amc, asf, asf_fit, bvh, clip_npz, read_bytes, vertices_npz
+from mocpack.io import amc, asf, asf_fit, bvh, clip_npz, vertices_npz
 from mocpack.io.text import format_number, parse_number
 from mocpack.model import rotations
 from mocpack.model.clip import Clip, ClipHeader, VertexClip
 from mocpack.model.dofs import from_channels
 from mocpack.model.skeleton import Skeleton
+from reading import read_bytes
 
 QUICK = settings(max_examples=40)
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import mocpack
+from mocpack.common.source import FileSource
 from mocpack.errors import MemoryLimitError, TruncatedError, UsageError
 from mocpack.testing import walk
 from mocpack.testing.motions import vertex_wave
@@ -47,6 +48,22 @@ def test_threads_share_an_open_motion(path):
 def test_threads_share_a_motion_of_a_file_object():
     with mocpack.open(io.BytesIO(DATA)) as motion, ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(windows_that_differ, [motion] * 16, range(16))) == 0
+
+
+def test_opening_a_small_file_reads_its_start_once(path, monkeypatch):
+    reads = []
+
+    def read(source, offset, size):
+        reads.append((offset, size))
+        return read_source(source, offset, size)
+
+    read_source = FileSource.read
+    monkeypatch.setattr(FileSource, "read", read)
+    with mocpack.open(path) as motion:
+        assert len(reads) <= 3
+        reads.clear()
+        assert motion[20:40].frame_count == 20
+        assert len(reads) <= 3
 
 
 SHARED = []

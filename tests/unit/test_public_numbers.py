@@ -177,6 +177,7 @@ def calls(things):
         "decode": (mocpack.decode, {"data": one.packed}),
         "decode_scene": (mocpack.decode_scene, {"data": one.packed}),
         "encode": (mocpack.encode, {"clip": clip, "effort": "fast"}),
+        "encode_scene": (mocpack.encode_scene, {"clips": {"a": clip}, "effort": "fast"}),
         "merge": (corpora.merge, {"paths": [one.archive], "path": one.folder / "merged.mocps"}),
         "open": (mocpack.open, {"source": one.packed}),
         "open_corpus": (mocpack.open_corpus, {"url": one.archive}),
@@ -184,6 +185,9 @@ def calls(things):
         "read": (mocpack.read, {"path": one.path}),
         "read_data": (mocpack.read_data, {"data": one.packed, "name": "walk.mocp"}),
         "read_scene": (mocpack.read_scene, {"path": one.path}),
+        "write": (mocpack.write, {"clip": clip, "path": one.folder / "a.mocp", "effort": "fast"}),
+        "write_scene": (mocpack.write_scene,
+                        {"clips": {"a": clip}, "path": one.folder / "b.mocp", "effort": "fast"}),
     }  # fmt: skip
     for name in ("cm", "deg", "m", "mm", "rad"):
         found[name] = getattr(mocpack, name), {}
@@ -197,9 +201,13 @@ def calls(things):
 def number_parameters(function):
     """Return the parameters that are numbers or sequences of numbers, with their annotations."""
     for one in inspect.signature(function).parameters.values():
-        kind = getattr(one.annotation, "__name__", None) or str(one.annotation)
-        if NUMBERS & {part.strip() for part in kind.split("|")} or kind.startswith(SEQUENCES):
-            yield one.name, kind
+        kinds = {one.name: getattr(one.annotation, "__name__", None) or str(one.annotation)}
+        if kinds[one.name].startswith("Unpack["):
+            options = function.__globals__[kinds[one.name][len("Unpack[") : -1]]
+            kinds = {name: ref.__forward_arg__ for name, ref in options.__annotations__.items()}
+        for name, kind in kinds.items():
+            if NUMBERS & {part.strip() for part in kind.split("|")} or kind.startswith(SEQUENCES):
+                yield name, kind
 
 
 def public_functions():

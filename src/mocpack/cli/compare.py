@@ -7,17 +7,18 @@ from typing import Annotated
 
 import typer
 
-from mocpack import _api
 from mocpack.cli import files, options
 from mocpack.cli.joint_bounds import describe_excess, find_broken_joint, joint_bound_facts
 from mocpack.cli.progress import run_with_progress
 from mocpack.cli.reading import Reading
 from mocpack.cli.terminal import print_error, print_json
 from mocpack.common.units import format_angle, format_length, to_degrees, to_millimeters
-from mocpack.container import Errors, is_packed
+from mocpack.container import Errors
 from mocpack.errors import UsageError, name_errors
+from mocpack.io.motion_file import MotionFile, match_versions
 from mocpack.metrics import compare
 from mocpack.model.clip import Clip
+from mocpack.motion import Motion
 
 
 def run(
@@ -42,23 +43,17 @@ def run(
     Exits with 1 if a .mocp file exceeds the error that it declares.
     """
     reading = source_options.to_arguments(memory_limit=memory_limit)
-    (first, inside), (data, clip) = _api.read_versions(
-        [original, packed],
-        reading.pop("clip", None),
-        allow_outside=source_options.allow_outside,
-        read=files.read_input,
-    )
+    paths = (original, packed)
+    first, second = match_versions([files.open_input(path, **reading) for path in paths])
     if source_options.clip is None:
-        for path, contents in ((original, first), (packed, data)):
-            motions = files.list_clips(contents, path, allow_outside=source_options.allow_outside)
-            if len(motions) > 1 and not is_packed(contents):
-                files.print_choice(path, motions, "compared")
-    before = files.parse_clip(first, original, clip=inside, **reading)
-    before = before if frames is None else files.cut_frames(before, frames)
-    after = files.parse_clip(data, packed, clip=clip, **reading)
+        for path, file in zip(paths, (first, second), strict=True):
+            if not file.is_packed and len(file.clip_names) > 1:
+                files.print_choice(path, file.clip_names, "compared")
+    before = files.read_motion(first, frames=frames)
+    after = files.read_motion(second)
     with name_errors(f"{original} and {packed}", UsageError):
         comparison = run_with_progress(f"comparing {packed}", lambda: compare(before, after))
-    errors = _read_declared(data, clip)
+    errors = _read_declared(second)
     declared, angle = errors.declared, errors.declared_angle
     broken = None
     joints = errors.joints
@@ -92,9 +87,9 @@ def run(
     return 0
 
 
-def _read_declared(data: bytes, clip: str | None) -> Errors:
+def _read_declared(file: MotionFile) -> Errors:
     """Return the error bounds that a .mocp file declares; other files declare none."""
-    if not is_packed(data):
+    if not file.is_packed:
         return Errors()
-    with _api.Motion(data, clip=clip) as motion:
+    with Motion(file.data, clip=file.clip) as motion:
         return motion.errors

@@ -24,6 +24,7 @@ from mocpack.cli.reading import Reading
 from mocpack.cli.tables import make_table
 from mocpack.codec import Codec
 from mocpack.codecs.registry import AUTO_CODEC, parse_codec
+from mocpack.common.choice import list_names
 from mocpack.common.units import (
     format_angle,
     format_length,
@@ -31,10 +32,8 @@ from mocpack.common.units import (
     to_degrees,
     to_millimeters,
 )
-from mocpack.container import is_packed
 from mocpack.errors import MocpackError, name_errors
 from mocpack.io.assumptions import describe_assumptions
-from mocpack.io.choice import list_names
 from mocpack.model.clip import AnyClip, Clip, VertexClip
 from mocpack.rate.presets import body_size, preset_bound
 
@@ -99,13 +98,11 @@ def _compress(
 ) -> dict[str, Any]:
     """Compress one file and return its numbers for the table and ``--json``."""
     files.check_output(goal, force=force, sources=[source])
-    name = reading.pop("clip", None)
-    contents, left = files.read_input(source, name)
-    allowed = {"allow_outside": reading.get("allow_outside", False)}
-    inside = [] if name is not None else files.list_clips(contents, source, **allowed)
     frames, find_hinges = reading.pop("frames", None), reading.pop("find_hinges", False)
     unit = reading.get("unit")
-    clip = files.parse_clip(contents, source, clip=left, print_notes=False, **reading)
+    file = files.open_input(source, **reading)
+    inside = file.clip_names if "clip" not in reading else []
+    clip = file.read()
     clip = clip if frames is None else files.cut_frames(clip, frames)
     if find_hinges and isinstance(clip, Clip):
         clip = clip.with_hinges(detect=True)
@@ -124,7 +121,7 @@ def _compress(
         "full_turns_dropped": clip.metadata.get("full_turns_dropped", []),
         "unit_guessed": clip.metadata.get("unit_guessed"),
         "notes": describe_assumptions({**clip.metadata, "lossless_reason": made.lossless_reason})
-        + [PACKED_NOTE] * is_packed(contents),
+        + [PACKED_NOTE] * file.is_packed,
         "warning": _warn_unit(clip, unit) or _warn_large_bound(clip, errors.declared),
         "moving_channels": rate.moving_channels(clip),
         "bytes": len(data),

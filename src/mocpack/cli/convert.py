@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -15,11 +16,11 @@ from mocpack.cli.progress import run_with_progress
 from mocpack.cli.reading import Reading
 from mocpack.cli.terminal import printable
 from mocpack.common.units import m
-from mocpack.container import is_packed
 from mocpack.errors import MocpackError, UsageError
-from mocpack.io import count_ignored, external_file_reader, supports_scenes
+from mocpack.io import supports_scenes
 from mocpack.io.conversion_report import describe
 from mocpack.io.glb import animation_name
+from mocpack.io.motion_file import MotionFile, ReadOptions
 from mocpack.io.text import make_unique
 from mocpack.model.clip import AnyClip, Clip
 
@@ -73,9 +74,8 @@ def run(
     if target not in (None, files.PIPE) and not in_folder and to is dialect is None:
         files.check_extension(Path(str(target)).suffix)
     suffix = files.choose_suffix(target, to, dialect, default=".mocp")
-    data, left = files.read_input(source, reading.clip)
-    allow_outside = reading.allow_outside
-    motions = files.list_clips(data, source, allow_outside=allow_outside)
+    file = files.open_input(source, **reading.to_arguments(memory_limit=memory_limit))
+    motions = file.clip_names
     outputs = _output_paths(source, target, motions, reading.clip, suffix, each=each)
     # without a name for the output, only .mocp files are replaced, as by `decompress`
     may_replace = force if target is not None or suffix == ".mocp" else None
@@ -84,18 +84,12 @@ def run(
             path, force=may_replace, in_new_folder=each or in_folder, sources=[source]
         )
     lines: list[str] = []
-    writing = {"dialect": dialect, "into": into, "allow_outside": allow_outside}
-    ignored = _count_ignored(data, source, into, allow_outside) if report else {}
-
+    ignored = _count_ignored(file, into) if report else {}
     changes = frames or reading.fps or bake_scales or into
-    is_copy = is_packed(data) and suffix.lower() == ".mocp" and not changes
-
-    def clip_name(name: str | None) -> str | None:
-        return left if name == reading.clip else name
+    is_copy = file.is_packed and suffix.lower() == ".mocp" and not changes
 
     def read(name: str | None) -> AnyClip:
-        chosen = {"clip": clip_name(name), "memory_limit": memory_limit}
-        clip = files.parse_clip(data, source, **(reading.to_arguments() | chosen))
+        clip = files.read_motion(file, name)
         if bake_scales and isinstance(clip, Clip):
             clip = clip.bake_scales()
         return clip if frames is None else files.cut_frames(clip, frames)
@@ -104,31 +98,41 @@ def run(
     scene_path = outputs.get(None) if len(motions) > 1 and not each else None
     scene_path = scene_path if scene_path and supports_scenes(Path(scene_path).suffix) else None
 
+    def convert_scene(path: str) -> None:
+        clips = {name: read(name) for name in motions}
+        _api.write_scene(clips, path)
+        for name, clip in clips.items() if report else ():
+            losses = describe(clip, *read_back(clip, path, {"clip": name}), ignored)
+            lines.append(f"{Path(source).name} → {Path(path).name}, {name}: {losses}")
+
     def convert() -> None:
         if scene_path is not None:
-            _api.write_scene({name: read(name) for name in motions}, scene_path)
+            convert_scene(scene_path)
             return
         progress.expect(len(outputs))
         for name, path in outputs.items():
             with progress.stage():
-                clip = read(name)
+                chosen = None if name == reading.clip else name
+                clip = read(chosen)
                 if each or in_folder:
                     Path(path).parent.mkdir(parents=True, exist_ok=True)
                 if is_copy:  # to encode again would add errors
-                    part = _api.extract_clip(data, clip_name(name))
-                    files.write_output(part, path, force=True)
+                    files.write_output(file.extract(chosen), path, force=True)
                 else:
-                    files.write_clip(clip, path, suffix, source=source, **writing)
+                    files.write_clip(
+                        clip,
+                        path,
+                        suffix,
+                        source=source,
+                        dialect=dialect,
+                        into=into,
+                        allow_outside=reading.allow_outside,
+                    )
                 if report:
                     given = (clip, source, path, ignored, into, dialect, reading)
                     lines.append(_describe_loss(*given))
 
     run_with_progress(f"converting {source}", convert)
-    if report and scene_path is not None:
-        for name in motions:
-            back, guessed = read_back(read(name), scene_path, {"clip": name})
-            losses = describe(read(name), back, guessed, ignored)
-            lines.append(f"{Path(source).name} → {Path(scene_path).name}, {name}: {losses}")
     for line in lines:
         files.stdout().print(printable(line), markup=False, highlight=False, soft_wrap=True)
     if reading.clip is None and not each and len(motions) > 1 and scene_path is None:
@@ -139,7 +143,7 @@ def run(
 def _output_paths(
     source: str,
     target: str | None,
-    motions: list[str],
+    motions: Sequence[str],
     clip: str | None,
     suffix: str,
     *,
@@ -182,18 +186,11 @@ def _safe_file_name(name: str) -> str:
     return f"_{name}" if name.partition(".")[0].upper() in DEVICES else name
 
 
-def _count_ignored(
-    data: bytes, source: str, into: str | None, allow_outside: bool
-) -> dict[str, int]:
+def _count_ignored(file: MotionFile, into: str | None) -> dict[str, int]:
     """Count the meshes, materials and so on of the source that the output does not contain."""
-    if is_packed(data):
-        return {}
-    if source == files.PIPE:
-        return count_ignored(data, name=source)
-    if into is not None and Path(into).samefile(source):
+    if into is not None and file.path is not None and Path(into).samefile(file.path):
         return {}  # the output is a copy of the source
-    read_external = external_file_reader(source, allow_outside=allow_outside)
-    return count_ignored(data, name=source, read_external=read_external)
+    return file.count_ignored()
 
 
 def _describe_loss(
@@ -207,7 +204,7 @@ def _describe_loss(
 ) -> str:
     """Return a line that describes what the written file contains of a clip and what it lost."""
     names = f"{Path(source).name} → {Path(target).name}"
-    reading: dict[str, Any] = {}
+    reading: ReadOptions = {}
     if options.robot is not None and (dialect is not None or Path(target).suffix == ".csv"):
         reading = {"robot": options.robot, "fps": clip.frame_rate, "allow_pickle": True}
         reading["ignore_limits"] = options.ignore_limits
@@ -221,13 +218,14 @@ def _describe_loss(
     return f"{names}: {describe(clip, back, guessed, ignored)}"
 
 
-def read_back(clip: AnyClip, target: str, reading: dict[str, Any]) -> tuple[AnyClip, str | None]:
+def read_back(clip: AnyClip, target: str, reading: ReadOptions) -> tuple[AnyClip, str | None]:
     """Read a written file; also return the unit that readers guess, if it is wrong."""
-    data, _ = files.read_input(target)
-    back = _api.read_contents(data, target, **reading)
+    file = MotionFile.open(target, **reading)
+    back = file.read()
     guessed = back.metadata.get("unit_guessed")
     if not isinstance(clip, Clip) or not isinstance(back, Clip) or back.unit == clip.unit:
         return back, None
     if guessed is None:
         return back, None
-    return _api.read_contents(data, target, unit=m(clip.unit), **reading), str(guessed)
+    file = replace(file, options={**file.options, "unit": m(clip.unit)})
+    return file.read(), str(guessed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict
 
 import typer
 from rich.table import Table
@@ -13,9 +13,16 @@ from mocpack.cli import files, options
 from mocpack.cli.batch import Job, run_command
 from mocpack.cli.inputs import PACKED_EXTENSIONS, find_sources, output_paths
 from mocpack.cli.tables import make_table
-from mocpack.container import is_packed
 from mocpack.errors import FormatError, MocpackError, TruncatedError, name_errors
 from mocpack.model.clip import Clip
+
+
+class DecodeOptions(TypedDict):
+    """The options of `mocpack.decode`."""
+
+    partial: bool
+    clip: str | None
+    memory_limit: str | int | None
 
 
 def run(
@@ -81,10 +88,10 @@ def _status_table(rows: list[dict[str, Any]]) -> Table | None:
     return table
 
 
-def _has_intact_part(data: bytes, reading: dict[str, Any]) -> bool:
+def _has_intact_part(data: bytes, reading: DecodeOptions) -> bool:
     """Return whether ``--partial`` can decode a part of a truncated file."""
     with suppress(MocpackError):
-        _api.decode(data, **(reading | {"partial": True}))
+        _api.decode(data, partial=True, clip=reading["clip"], memory_limit=reading["memory_limit"])
         return True
     return False
 
@@ -97,19 +104,20 @@ def _decompress(
     suffix: str,
     dialect: str | None,
     bake_scales: bool,
-    reading: dict[str, Any],
+    reading: DecodeOptions,
 ) -> None:
     """Decompress one file."""
     for path in files.output_files(output, suffix):
         files.check_output(path, force=force, sources=[source])
-    data, left = files.read_input(source, reading["clip"])
-    if not is_packed(data):
+    file = files.open_input(source, clip=reading["clip"])
+    reading = {**reading, "clip": file.clip}
+    if not file.is_packed:
         raise FormatError(f"{source}: not a .mocp file; mocpack convert reads other formats")
     with name_errors(source):
         try:
-            clip = _api.decode(data, **(reading | {"clip": left}))
+            clip = _api.decode(file.data, **reading)
         except TruncatedError as error:
-            if reading["partial"] or not _has_intact_part(data, reading | {"clip": left}):
+            if reading["partial"] or not _has_intact_part(file.data, reading):
                 raise
             raise TruncatedError(f"{error}; --partial decodes the intact part") from error
     if bake_scales and isinstance(clip, Clip):

@@ -15,8 +15,8 @@ from mocpack.cli.reading import SourceOptions
 from mocpack.cli.terminal import print_json
 from mocpack.common.optional_packages import load_part
 from mocpack.common.units import format_length, format_size
-from mocpack.container import is_packed, unpack
-from mocpack.errors import UsageError, name_errors
+from mocpack.container import unpack
+from mocpack.errors import UsageError
 from mocpack.io import files_to_write
 from mocpack.model.clip import AnyClip, Clip, ClipHeader
 from mocpack.model.editing import Edit, edit_clip, measure_edit
@@ -104,11 +104,10 @@ def _read(source: str, reading: SourceOptions) -> tuple[AnyClip, bytes | None]:
 
     Those are latent-spline files, and vertex animations, which are converted to one.
     """
-    data, left = files.read_input(source, reading.clip)
-    motion = files.parse_clip(data, source, **reading.to_arguments(clip=left))
-    if is_packed(data):
-        with name_errors(source):
-            data = _api.extract_clip(data, left)
+    file = files.open_input(source, **reading.to_arguments())
+    motion = files.read_motion(file)
+    if file.is_packed:
+        data = file.extract()
         if unpack(data).codec_id == SPLINE_CODEC:
             return motion, data
     return motion, None if isinstance(motion, Clip) else _api.encode(motion, CONVERSION_CODEC)

@@ -6,88 +6,57 @@ import os
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 from mocpack import _api
 from mocpack.cli.terminal import print_note, stdin_bytes, stdout_bytes
 from mocpack.cli.terminal import stderr as stderr
 from mocpack.cli.terminal import stdout as stdout
 from mocpack.common.arguments import check_local_path
+from mocpack.common.choice import list_names
 from mocpack.common.units import parse_frame_range
-from mocpack.container import DEFAULT_LIMIT, is_packed
-from mocpack.errors import BoundError, FormatError, MocpackError, UsageError
+from mocpack.errors import BoundError, MocpackError, UsageError
 from mocpack.io import (
     dialect_extensions,
     files_to_write,
-    list_clips_in_bytes,
     read_stream,
     supported_extensions,
     write_bytes,
 )
 from mocpack.io.assumptions import describe_motion_assumptions
 from mocpack.io.atomic import target_folder, would_overwrite, write_atomically
-from mocpack.io.choice import list_names
+from mocpack.io.motion_file import MotionFile, ReadOptions, is_archive_name
 from mocpack.model.clip import AnyClip
 
 PIPE = "-"
 NAMELESS_INPUT = "name an output file with -o, because standard input has no file name"
 
 
-def read_input(path: str, clip: str | None = None) -> tuple[bytes, str | None]:
-    """Return `_api.read_input` of a file, or of standard input for ``-``."""
-    if path == PIPE:
-        return read_stream(stdin_bytes(), "standard input"), clip
-    return _api.read_input(path, clip)
-
-
-def read_clip(
-    path: str, *, frames: str | None = None, clip: str | None = None, **reading: Any
-) -> AnyClip:
-    """Read a motion file, or standard input for ``-``, and keep only ``frames`` such as ``1:``."""
-    data, clip = read_input(path, clip)
-    found = parse_clip(data, path, clip=clip, **reading)
-    return found if frames is None else cut_frames(found, frames)
-
-
-def parse_clip(
-    data: bytes,
-    path: str,
-    *,
-    unit: str | None = None,
-    skeleton: str | None = None,
-    memory_limit: str | int = DEFAULT_LIMIT,
-    print_notes: bool = True,
-    **options: Any,
-) -> AnyClip:
-    """Parse the bytes that `read_input` returned for `path`; `options` go to `mocpack.read`.
+def open_input(path: str, **options: Unpack[ReadOptions]) -> MotionFile:
+    """Open a motion file, or standard input for ``-``.
 
     Options that say what a file of another format lacks, like a robot, do not matter for a .mocp.
-    `print_notes` prints what the reader assumed about the motion.
     """
-    if is_packed(data):
-        print_notes = False
-        options = {name: options[name] for name in ("clip", "fps") if name in options}
-    options |= {"unit": unit, "skeleton": skeleton, "memory_limit": memory_limit}
     if path == PIPE:
-        found = _api.parse_data(data, name="standard input", **options)
+        file = MotionFile(read_stream(stdin_bytes(), "standard input"), "standard input", options)
     else:
-        found = _api.read_contents(data, path, **options)
-    for note in describe_motion_assumptions(found.header.metadata) if print_notes else ():
-        print_note(f"{path}: {note}")
-    return found
+        file = MotionFile.open(path, **options)
+    if not file.is_packed:
+        return file
+    kept: ReadOptions = {"clip": file.clip, "fps": options.get("fps")}
+    if "memory_limit" in options:
+        kept["memory_limit"] = options["memory_limit"]
+    return replace(file, options=kept)
 
 
-def list_clips(data: bytes, path: str, *, allow_outside: bool = False) -> list[str]:
-    """Return the names of the motions in the bytes of `path`; empty if there is only one."""
-    if is_packed(data) or path.endswith(".mocp"):
-        try:
-            return _api.clip_names(data)
-        except FormatError:
-            return []  # reading the file reports the error
-    if path == PIPE:
-        return list_clips_in_bytes(data, name="standard input")
-    return _api.list_clips(data, path, allow_outside=allow_outside)
+def read_motion(file: MotionFile, clip: str | None = None, frames: str | None = None) -> AnyClip:
+    """Read a motion, keep only ``frames`` such as ``1:``, and print what the reader assumed."""
+    found = file.read(clip)
+    for note in () if file.is_packed else describe_motion_assumptions(found.header.metadata):
+        print_note(f"{PIPE if file.path is None else file.path}: {note}")
+    return found if frames is None else cut_frames(found, frames)
 
 
 def print_choice(path: str, motions: Sequence[str], verb: str, otherwise: str = "") -> None:
@@ -141,7 +110,7 @@ def check_output(
 def check_packed_name(path: str, sources: Iterable[str]) -> None:
     """Raise `UsageError` if a .mocp file would get another format's extension, or be an input."""
     check_not_input(path, sources)
-    if _api.is_archive_name(path) or Path(path).suffix.lower() in supported_extensions():
+    if is_archive_name(path) or Path(path).suffix.lower() in supported_extensions():
         raise UsageError(
             f"{path}: expected a .mocp file; mocpack convert writes other formats, mocpack corpus "
             "pack archives"
@@ -190,23 +159,29 @@ def output_files(path: str, suffix: str) -> list[str]:
     return [str(one) for one in files_to_write(path)]
 
 
-def write_clip(clip: AnyClip, path: str, suffix: str, *, source: str, **options: Any) -> None:
-    """Write a clip in the format of `suffix`, whatever the name of the file; print what it lost.
-
-    `options` are those of `mocpack.write`.
-    """
+def write_clip(
+    clip: AnyClip,
+    path: str,
+    suffix: str,
+    *,
+    source: str,
+    dialect: str | None = None,
+    into: str | None = None,
+    allow_outside: bool = False,
+) -> None:
+    """Write a clip in the format of `suffix`, whatever the name of the file; print what it lost."""
     with print_warnings(source):
         is_named = path != PIPE and Path(path).suffix == suffix
-        if is_named or options.get("into") is not None:
-            fit = _api.write(clip, path, **options)
+        if is_named or into is not None:
+            fit = _api.write(clip, path, dialect=dialect, into=into, allow_outside=allow_outside)
             if fit is not None and fit.is_close:
                 print_note(f"{path}: {fit}")
-            elif fit is None and options.get("into") is not None:
+            elif fit is None and into is not None:
                 print_note(f"{path}: the character's joints cannot be compared with the clip's")
         elif suffix.lower() == ".mocp":
             write_output(_api.encode(clip), path, force=True)
         else:
-            write_output(write_bytes(clip, suffix, options.get("dialect")), path, force=True)
+            write_output(write_bytes(clip, suffix, dialect), path, force=True)
 
 
 @contextmanager

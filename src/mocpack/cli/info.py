@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict
 
 import typer
 from rich.table import Table
@@ -32,11 +32,56 @@ from mocpack.common.units import (
     to_degrees,
     to_millimeters,
 )
-from mocpack.container import FORMAT_VERSION, TrackHead, is_packed
+from mocpack.container import FORMAT_VERSION, TrackHead
 from mocpack.errors import FormatError, SceneError, TruncatedError, UsageError, name_errors
 from mocpack.io.assumptions import describe_assumptions
-from mocpack.io.table import find_format
+from mocpack.io.motion_file import MotionFile, is_archive_name
 from mocpack.model.clip import AnyClip, Clip, ClipHeader
+
+
+class MotionFacts(TypedDict):
+    """A motion of a file that is not a .mocp."""
+
+    name: str | None
+    frames: int
+    frame_rate: float
+    seconds: float
+    even_times: bool
+    joints: int | None
+    vertices: int | None
+    tracks: list[str]
+    notes: list[str]
+
+
+class LayerFacts(TypedDict):
+    """Where a layer of a file ends, and the error of a file that is cut there."""
+
+    end_bytes: int
+    max_error_mm: float | None
+    mean_error_mm: float | None
+
+
+class CutFacts(TypedDict):
+    """Bytes and complete layers of a truncated file, and their error."""
+
+    is_playable: bool
+    payload_bytes: int
+    missing_bytes: int
+    whole_layers: int | None
+    error_mm: float | None
+    mean_error_mm: float | None
+
+
+class TrackFacts(TypedDict):
+    """A track; `rate` is None if each sample has its own time."""
+
+    name: str
+    kind: str
+    samples: int
+    rate: float | None
+    bound: float
+    unit: str
+    bytes: int
 
 
 def run(
@@ -79,15 +124,15 @@ def _choose_table(row: dict[str, Any]) -> Table:
 def _file_facts(
     path: str, clip: str | None, *, reading: dict[str, Any], energy: EnergyOptions
 ) -> dict[str, Any]:
-    if _api.is_archive_name(path):
+    if is_archive_name(path):
         _reject_energy(path, energy, "an archive")
         return _archive_facts(path, clip)
-    data, _ = files.read_input(path)
-    if not is_packed(data):
+    file = files.open_input(path, **reading)
+    if not file.is_packed:
         _reject_energy(path, energy, "a motion file of another format")
-        return _foreign_file_facts(data, path, clip, reading)
+        return _foreign_file_facts(file, clip)
+    data, names = file.data, file.clip_names
     with name_errors(path, FormatError, SceneError):
-        names = _api.clip_names(data)
         if len(names) > 1:
             _reject_energy(path, energy, f"a scene of {len(names)} clips")
         elif energy.energy:
@@ -150,23 +195,17 @@ def _read_facts(data: bytes, clip: str | None) -> dict[str, Any]:
         return _clip_facts(motion)
 
 
-def _foreign_file_facts(
-    data: bytes, path: str, clip: str | None, reading: dict[str, Any]
-) -> dict[str, Any]:
+def _foreign_file_facts(file: MotionFile, clip: str | None) -> dict[str, Any]:
     """Return the motions of a file of another format."""
-    inside = [clip] if clip is not None else []
-    allowed = {"allow_outside": reading.get("allow_outside", False)}
-    inside = inside or files.list_clips(data, path, **allowed)
-    names: list[str | None] = [*inside] or [None]
-    read = partial(files.parse_clip, data, path, print_notes=False, **reading)
+    names: list[str | None] = [clip] if clip is not None else [*file.clip_names] or [None]
     return {
-        "format": find_format(data, path).name,
-        "bytes": {"file": len(data)},
-        "motions": [_motion_facts(read(clip=name), name) for name in names],
+        "format": file.format.name,
+        "bytes": {"file": len(file.data)},
+        "motions": [_motion_facts(file.read(name), name) for name in names],
     }
 
 
-def _motion_facts(clip: AnyClip, name: str | None) -> dict[str, Any]:
+def _motion_facts(clip: AnyClip, name: str | None) -> MotionFacts:
     return {
         "name": name,
         "frames": clip.frame_count,
@@ -270,8 +309,7 @@ def _clip_facts(motion: _api.Motion) -> dict[str, Any]:
     }
 
 
-def _layer_facts(layers: Sequence[Layer]) -> list[dict[str, Any]]:
-    """Return where each layer of a file ends, and the error of a file that is cut there."""
+def _layer_facts(layers: Sequence[Layer]) -> list[LayerFacts]:
     return [
         {
             "end_bytes": layer.end,
@@ -284,8 +322,7 @@ def _layer_facts(layers: Sequence[Layer]) -> list[dict[str, Any]]:
 
 def _truncation_facts(
     motion: _api.Motion, layout: PayloadLayout, layers: Sequence[Layer], is_playable: bool
-) -> dict[str, Any]:
-    """Return the bytes and complete layers of a truncated file, and their error."""
+) -> CutFacts:
     count = sum(layer.end <= motion.sizes["payload"] for layer in layout.layers)
     whole = layers[:count]
     return {
@@ -324,7 +361,7 @@ def _take_data_facts(motion: _api.Motion) -> dict[str, Any]:
     }
 
 
-def _track(head: TrackHead, frame_time: float) -> dict[str, Any]:
+def _track(head: TrackHead, frame_time: float) -> TrackFacts:
     rate = None if head.has_times else 1 / (head.frame_time or frame_time)
     return {
         "name": head.name,
@@ -337,17 +374,19 @@ def _track(head: TrackHead, frame_time: float) -> dict[str, Any]:
     }
 
 
-def _layer_rows(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _layer_rows(layers: list[LayerFacts]) -> Iterator[tuple[str, str]]:
     """Yield one row for each layer of a file that has several."""
-    layers = facts["layers"]
     if len(layers) < 2:
         return
     yield "layers", f"{len(layers)}; a file that is cut plays those that are complete"
     for number, layer in enumerate(layers, 1):
         errors = [
-            f"{name} error {format_length(layer[key] / 1000)}"
-            for name, key in (("maximum", "max_error_mm"), ("mean", "mean_error_mm"))
-            if layer[key] is not None
+            f"{name} error {format_length(error / 1000)}"
+            for name, error in (
+                ("maximum", layer["max_error_mm"]),
+                ("mean", layer["mean_error_mm"]),
+            )
+            if error is not None
         ] or ["error not stated"]
         yield f"  layer {number}", ", ".join([f"up to byte {layer['end_bytes']}", *errors])
 
@@ -378,7 +417,7 @@ def _table(facts: dict[str, Any]) -> Table:
     cut = facts["cut"]
     if cut is None or cut["is_playable"]:
         table.add_row("  index", f"{size['index']} bytes of the payload, {facts['groups']} groups")
-    for title, text in _layer_rows(facts):
+    for title, text in _layer_rows(facts["layers"]):
         table.add_row(title, text)
     if cut is not None:
         table.add_row("truncated", _describe_cut(cut, len(facts["layers"])))
@@ -402,15 +441,15 @@ def _table(facts: dict[str, Any]) -> Table:
     return table
 
 
-def _describe_cut(cut: dict[str, Any], layer_count: int) -> str:
+def _describe_cut(cut: CutFacts, layer_count: int) -> str:
     words = f"{cut['missing_bytes']} bytes of the payload are missing"
     if not cut["is_playable"]:
         return f"{words}; nothing can be played"
     if cut["whole_layers"] is not None:
         words += f"; {cut['whole_layers']} of {layer_count} layers are complete"
-    for name, key in (("maximum", "error_mm"), ("mean", "mean_error_mm")):
-        if cut[key] is not None:
-            words += f", {name} error {format_length(cut[key] / 1000)}"
+    for name, error in (("maximum", cut["error_mm"]), ("mean", cut["mean_error_mm"])):
+        if error is not None:
+            words += f", {name} error {format_length(error / 1000)}"
     is_silent = cut["whole_layers"] and cut["error_mm"] is None
     return f"{words}, error not stated" if is_silent else words
 
@@ -442,7 +481,7 @@ def _take_data_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
-def _track_text(track: dict[str, Any]) -> str:
+def _track_text(track: TrackFacts) -> str:
     rate, bound = track["rate"], track["bound"]
     when = "with a time each" if rate is None else f"at {rate:.6g} per second"
     within = f"maximum error {bound:.4g} {track['unit']}".rstrip() if bound else "exact"

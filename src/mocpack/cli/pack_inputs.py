@@ -14,12 +14,12 @@ from mocpack.cli.inputs import (
     is_motion,
 )
 from mocpack.common.arguments import is_url
+from mocpack.common.choice import list_names
 from mocpack.corpora import storage
 from mocpack.corpora.packing import PackOptions
 from mocpack.corpora.planning import PackPlan
 from mocpack.corpora.storage import FileInfo
 from mocpack.errors import UsageError
-from mocpack.io.choice import list_names
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Unpack
 
 import typer
 
@@ -18,24 +18,21 @@ from mocpack.cli.tables import scene_table
 from mocpack.cli.terminal import print_json
 from mocpack.codecs.registry import AUTO_CODEC
 from mocpack.common.units import to_millimeters
-from mocpack.container import is_packed, pack_scene
+from mocpack.container import pack_scene
 from mocpack.errors import MocpackError, UsageError
+from mocpack.io.motion_file import MotionFile, ReadOptions, is_archive_name, match_versions
 from mocpack.model.clip import AnyClip, Clip, ClipHeader
 from mocpack.model.scene import shift_start
 
 
 @dataclass(frozen=True)
 class Part:
-    """One clip of the scene: its name, its file, the motion in the file, and the file's bytes."""
+    """One clip of the scene: its name, its path, its file, and the motion in the file."""
 
     name: str
     path: str
+    file: MotionFile
     motion: str | None
-    data: bytes
-
-    @property
-    def is_packed(self) -> bool:
-        return is_packed(self.data)
 
 
 def run(
@@ -63,11 +60,10 @@ def run(
     """Compress several motions on one clock into one .mocp file."""
     spec, target = encoding.parse()
     must_encode = bool(target) or spec != AUTO_CODEC or fps is not None
-    parts = _find_parts(inputs, source_options)
+    parts = _find_parts(inputs, **source_options.to_arguments(fps=fps))
     files.check_packed_name(output, [part.path for part in parts])
     files.check_output(output, force=force)
     starts = _parse_starts(start or [], [part.name for part in parts])
-    reading = source_options.to_arguments(fps=fps, clip=None)
 
     def encode() -> dict[str, bytes]:
         progress.expect(len(parts))
@@ -75,7 +71,7 @@ def run(
         for part in parts:
             with progress.stage():
                 encoded[part.name] = _encode_part(
-                    part, spec, target, starts.get(part.name), must_encode, reading
+                    part, spec, target, starts.get(part.name), must_encode
                 )
         return encoded
 
@@ -91,7 +87,7 @@ def run(
     return 0
 
 
-def _find_parts(words: list[str], options: SourceOptions) -> list[Part]:
+def _find_parts(words: list[str], **reading: Unpack[ReadOptions]) -> list[Part]:
     """Return the clips that the arguments name. A file may contain several."""
     named: list[tuple[str, str]] = []
     for word in words:
@@ -99,20 +95,17 @@ def _find_parts(words: list[str], options: SourceOptions) -> list[Part]:
         has_name = bool(equals and name and path) and not Path(word).exists()
         sources = find_sources([path if has_name else word], MOTION_EXTENSIONS | {".mocp"})
         named += [(name * has_name, source.path) for source in sources]
-    outside = options.allow_outside
-    contents = _api.read_versions(
-        [path for _, path in named], options.clip, allow_outside=outside, read=files.read_input
-    )
+    opened = match_versions([files.open_input(path, **reading) for _, path in named])
     found: list[Part] = []
-    for (name, path), (data, chosen) in zip(named, contents, strict=True):
-        inside = [chosen] if chosen else files.list_clips(data, path, allow_outside=outside)
+    for (name, path), file in zip(named, opened, strict=True):
+        inside = [file.clip] if file.clip else file.clip_names
         if len(inside) > 1:
             prefix = f"{name}-" if name else ""
-            found += [Part(prefix + one, path, one, data) for one in inside]
+            found += [Part(prefix + one, path, file, one) for one in inside]
         else:
-            clip = options.clip if _api.is_archive_name(path) else chosen
+            clip = reading.get("clip") if is_archive_name(path) else file.clip
             title = name or clip or Path(path).stem
-            found.append(Part(title, path, inside[0] if inside else None, data))
+            found.append(Part(title, path, file, inside[0] if inside else None))
     first: dict[str, Part] = {}
     for part in found:
         other = first.setdefault(part.name, part)
@@ -145,18 +138,17 @@ def _encode_part(
     target: Target,
     start: float | None,
     must_encode: bool,
-    reading: dict[str, Any],
 ) -> bytes:
     """Return the .mocp bytes of one clip. A compressed clip is copied unless `must_encode`."""
-    if part.is_packed and not must_encode:
+    if part.file.is_packed and not must_encode:
         if start is not None:
             raise UsageError(
                 f"{part.path} is already compressed, so its start cannot change; add a target like "
                 f"--max-error 1mm to re-encode it with start {start:g} s"
             )
-        return _api.extract_clip(part.data, part.motion)
+        return part.file.extract(part.motion)
     try:
-        clip = files.parse_clip(part.data, part.path, clip=part.motion, **reading)
+        clip = files.read_motion(part.file, part.motion)
         with files.print_warnings(part.path):
             return _api.encode(clip if start is None else _set_start(clip, start), spec, **target)
     except MocpackError as error:

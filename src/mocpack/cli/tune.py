@@ -79,7 +79,7 @@ def run(
         files.check_packed_name(output, [source])
         files.check_output(output, force=force)
     start = parse_codec(codec)
-    motion = files.read_clip(source, frames=frames, **reading.to_arguments())
+    motion = files.read_motion(files.open_input(source, **reading.to_arguments()), frames=frames)
     _api.check_kind(start, motion.header.kind)
     card = _parse_card(motion, bandwidth, energy)
     goal = Goal(metric, _size_limit(motion, size, size_fraction, card), error, product)

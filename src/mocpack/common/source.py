@@ -13,14 +13,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from mocpack.errors import TruncatedError, UsageError
 
-HEAD_READ_BYTES = 4096  # usually contains all chunks before the payload
+START_BYTES = 4096  # usually contain all chunks before the payload
 
 Openable = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO
 """What can be opened: a path, bytes, or a binary file object."""
+Reopening = tuple[Callable[[str, int], "PathSource"], tuple[str, int]]
+"""How pickle opens a file again: a function and its arguments, path and size."""
 
 
 class Source(ABC):
@@ -29,6 +31,8 @@ class Source(ABC):
     size: int
     data: bytes | None = None
     """All bytes, if they are in memory; the core then reads them without copying."""
+    start: bytes = b""
+    """The first bytes, if they were read already; the core then does not call `read` for them."""
 
     @abstractmethod
     def read(self, offset: int, size: int) -> bytes:
@@ -65,29 +69,10 @@ class BytesSource(Source):
         self.size = len(data)
 
     def read(self, offset: int, size: int) -> bytes:
-        return _check_size(self.data[offset : offset + size], size)
-
-
-class PathSource(Source):
-    """A file by its path. When unpickled in another process, it is opened again."""
-
-    def __init__(self, path: str) -> None:
-        self.path = str(Path(path).absolute())
-        self._file = open(path, "rb", buffering=0)  # noqa: SIM115, PTH123 - closed by close
-        self._read = _positional_reader(self._file)
-        self.size = os.fstat(self._file.fileno()).st_size
-        self._start = self._read(0, min(self.size, HEAD_READ_BYTES))
-
-    def read(self, offset: int, size: int) -> bytes:
-        if offset + size <= len(self._start):
-            return self._start[offset : offset + size]
-        return _check_size(self._read(offset, size), size)
-
-    def close(self) -> None:
-        self._file.close()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _reopen, (self.path, self.size)
+        data = self.data[offset : offset + size]
+        if len(data) < size:
+            raise _truncated_error(size - len(data))
+        return data
 
 
 class PartSource(Source):
@@ -97,12 +82,11 @@ class PartSource(Source):
         self._source, self._offset, self.size = source, offset, size
         if source.data is not None:
             self.data = source.data[offset : offset + size]
+        self.start = source.start[offset : offset + size]
 
     def read(self, offset: int, size: int) -> bytes:
         if offset + size > self.size:
-            raise TruncatedError(
-                f"file is truncated: {offset + size - self.size} bytes are missing"
-            )
+            raise _truncated_error(offset + size - self.size)
         return self._source.read(self._offset + offset, size)
 
     def close(self) -> None:
@@ -116,12 +100,33 @@ class FileSource(Source):
         self._file = file
         self._read = _positional_reader(file)
         self.size = file.seek(0, io.SEEK_END)
+        self.start = self._read(0, min(self.size, START_BYTES))
 
     def read(self, offset: int, size: int) -> bytes:
-        return _check_size(self._read(offset, size), size)
+        if offset + size <= len(self.start):
+            return self.start[offset : offset + size]
+        data = self._read(offset, size)
+        if len(data) < size:
+            raise _truncated_error(size - len(data))
+        return data
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> Reopening:
         raise TypeError("a motion opened from a file object cannot be pickled; open it by its path")
+
+
+class PathSource(FileSource):
+    """A file by its path. When unpickled in another process, it is opened again."""
+
+    def __init__(self, path: str) -> None:
+        self.path = str(Path(path).absolute())
+        # unbuffered, because each read names its offset
+        super().__init__(open(path, "rb", buffering=0))  # noqa: SIM115, PTH123 - closed by close
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __reduce__(self) -> Reopening:
+        return _reopen, (self.path, self.size)
 
 
 def _reopen(path: str, size: int) -> PathSource:
@@ -134,7 +139,7 @@ def _reopen(path: str, size: int) -> PathSource:
     return source
 
 
-def _positional_reader(file: Any) -> Callable[[int, int], bytes]:
+def _positional_reader(file: BinaryIO | io.FileIO) -> Callable[[int, int], bytes]:
     """Return a function that reads bytes at an offset; it returns fewer at the end of the file."""
     raw = getattr(file, "raw", file)
     # only for plain files: other objects may transform what they read, such as gzip
@@ -160,14 +165,14 @@ def _pread(raw: io.FileIO, offset: int, size: int) -> bytes:
     return b"".join(parts)
 
 
-def _read_all(read: Callable[[int], Any], size: int) -> bytes:
+def _read_all(read: Callable[[int], bytes], size: int) -> bytes:
     parts = [_check_bytes(read(size))]
     while parts[-1] and (missing := size - sum(map(len, parts))):
         parts.append(_check_bytes(read(missing)))
     return b"".join(parts)
 
 
-def _check_bytes(data: Any) -> bytes:
+def _check_bytes(data: object) -> bytes:
     if not isinstance(data, bytes):
         raise _text_mode_error()
     return data
@@ -177,14 +182,12 @@ def _text_mode_error() -> UsageError:
     return UsageError("the file object returns text instead of bytes; open it in binary mode")
 
 
-def _can_seek(file: Any) -> bool:
+def _can_seek(file: BinaryIO) -> bool:
     try:
         return bool(file.seekable())
     except AttributeError:
         return hasattr(file, "seek")
 
 
-def _check_size(data: bytes, size: int) -> bytes:
-    if len(data) < size:
-        raise TruncatedError(f"file is truncated: {size - len(data)} bytes are missing")
-    return data
+def _truncated_error(missing: int) -> TruncatedError:
+    return TruncatedError(f"file is truncated: {missing} bytes are missing")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from mocpack.coding.fields import FieldWriter, deflate
-from mocpack.common.json_object import MAX_METADATA, pack_object
+from mocpack.common.json_object import MAX_METADATA, JsonObject, pack_object
 from mocpack.container.chunks import FORMAT_VERSION, MAGIC, pack_chunk
 from mocpack.container.head import Errors, pack_head, pack_joint_bounds
 from mocpack.container.skel import pack_skeleton
@@ -36,7 +35,7 @@ class FileContents:
     header: AnyHeader
     codec_id: str
     bitstream_version: int
-    params: dict[str, Any]
+    params: JsonObject
     payload: bytes
     errors: Errors = field(default_factory=Errors)
     needed: frozenset[str] = frozenset()

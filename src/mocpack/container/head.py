@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from mocpack.coding.fields import FieldWriter
 from mocpack.common.arrays import F64
-from mocpack.common.json_object import pack_object
+from mocpack.common.json_object import JsonObject, pack_object
 from mocpack.container.numbers import pack_short
 
 KINDS = ("skeleton", "vertices")
@@ -86,7 +85,7 @@ def pack_head(
     frame_time: float,
     codec_id: str,
     bitstream_version: int,
-    params: dict[str, Any],
+    params: JsonObject,
     errors: Errors,
     needed: frozenset[str] = frozenset(),
 ) -> bytes:
@@ -105,7 +104,7 @@ def pack_head(
     return out.bytes()
 
 
-def _pack_params(params: dict[str, Any]) -> bytes:
+def _pack_params(params: JsonObject) -> bytes:
     return pack_object(params, "parameters", MAX_PARAMS) if params else b""
 
 

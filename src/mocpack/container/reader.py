@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
 from mocpack import _core
 from mocpack.codec import Payload
 from mocpack.common.frozen import build_unchecked
+from mocpack.common.json_object import JsonObject
 from mocpack.common.source import BytesSource, PartSource, Source
 from mocpack.container.file import FileContents
 from mocpack.container.head import Errors, JointErrors
@@ -44,6 +45,8 @@ MIN_OPEN_BYTES = 1 << 20  # opening a file may always use this much
 MAX_CACHED_SKELETONS = 256
 MAX_CACHED_SKELETON_BYTES = 1 << 13  # chunks; larger, possibly hostile skeletons are not cached
 SkeletonParts = tuple[Skeleton, tuple[int, ...], float]
+HingeRow = tuple[int, Sequence[float], Sequence[float], float, str]
+"""Joint, axis, limits, slide and name of a hinge."""
 
 
 class Reader:
@@ -84,7 +87,7 @@ class Reader:
         return frozenset(_parse_object(self.parsed.needed))
 
     @property
-    def params(self) -> dict[str, Any]:
+    def params(self) -> JsonObject:
         """The stored parameters."""
         return {**_parse_object(self.parsed.params), **_parse_object(self.parsed.needed)}
 
@@ -209,7 +212,7 @@ def _build_skeleton(
 _cached_skeleton = lru_cache(MAX_CACHED_SKELETONS)(_build_skeleton)
 
 
-def _build_hinges(rows: list[Any]) -> Hinges | None:
+def _build_hinges(rows: list[HingeRow]) -> Hinges | None:
     if not rows:
         return None
     joints, axes, limits, slides, names = zip(*rows, strict=True)
@@ -221,12 +224,15 @@ def _joint_errors(file: _core.File) -> JointErrors | None:
     return None if bounds is None else JointErrors(*np.maximum(bounds, 0).T)
 
 
-def _build_header(file: _core.File, like: Any) -> AnyHeader:
-    metadata: Any = like.metadata if file.shares_metadata else _parse_object(file.metadata)
+def _build_header(file: _core.File, like: AnyHeader | None) -> AnyHeader:
+    if like is not None and file.shares_metadata:
+        metadata = like.metadata
+    else:
+        metadata = MappingProxyType(_parse_object(file.metadata))
     if file.is_vertices:
         vertices, faces = file.mesh()
         return VertexHeader(vertices, faces, file.frame_count, file.frame_time, metadata)
-    if file.shares_skeleton:
+    if isinstance(like, ClipHeader) and file.shares_skeleton:
         skeleton, translated, unit = like.skeleton, like.translated_joints, like.unit
     else:
         skeleton, translated, unit = read_skeleton(*file.skeleton_chunks())
@@ -239,7 +245,7 @@ def _build_header(file: _core.File, like: Any) -> AnyHeader:
             "frame_time": file.frame_time,
             "translated_joints": translated,
             "unit": unit,
-            "metadata": metadata if file.shares_metadata else MappingProxyType(metadata),
+            "metadata": metadata,
             "scaled_joints": file.scaled_joints,
             "start_time": start,
             "loop": loop,
@@ -251,7 +257,7 @@ def _build_header(file: _core.File, like: Any) -> AnyHeader:
     return header
 
 
-def _parse_object(text: bytes) -> dict[str, Any]:
+def _parse_object(text: bytes) -> JsonObject:
     """Parse a JSON object that the core has validated; empty text is an empty object."""
-    found: dict[str, Any] = json.loads(text) if text else {}
+    found: JsonObject = json.loads(text) if text else {}
     return found

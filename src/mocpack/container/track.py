@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from mocpack import _core
 from mocpack.coding.fields import FieldWriter, deflate
@@ -22,6 +22,8 @@ MAX_KINDS = 8  # flags use the higher bits of the same byte
 AS_QUATERNIONS, AS_VECTORS, FROM_IDENTITY = 0, 1, 2
 REFERENCE_SCALE = 32767.0
 MAX_UNWRAPPED_RAD = 90.0
+TrackFields = tuple[str, int, int, float | None, float, bool, float, str, int]
+"""The fields of a `TrackHead`, with the number of its kind."""
 ROUNDING_MARGIN = 1 - 1e-6  # leaves room for rounding errors below the bound
 
 
@@ -80,13 +82,15 @@ def read_track_head(body: bytes) -> TrackHead:
     return track_head(_core.track_head(body))
 
 
-def track_head(found: Any) -> TrackHead:
+def track_head(fields: TrackFields) -> TrackHead:
     """Return the head of a track from the core's tuple."""
-    name, kind, *rest = found
-    return TrackHead(name, KINDS[kind], *rest)
+    name, kind = fields[:2]
+    return TrackHead(name, KINDS[kind], *fields[2:])
 
 
-def track_values(kind: str, values: Any, words: Sequence[str] = ()) -> Any:
+def track_values(
+    kind: str, values: npt.ArrayLike, words: Sequence[str] = ()
+) -> np.ndarray | tuple[str, ...]:
     """Return values (N, width) from the core in the form of this kind of track."""
     numbers = np.asarray(values)
     if WIDTHS[kind] > 1:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mocpack.common.choice import list_names
 from mocpack.common.source import Source, open_source
 from mocpack.container import (
     ClipLocation,
@@ -34,7 +35,6 @@ from mocpack.errors import (
     UnsupportedVersionError,
     UsageError,
 )
-from mocpack.io.choice import list_names
 
 if TYPE_CHECKING:
     from pyarrow import Table

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TypedDict, TypeGuard, TypeVar, Unpack
+from typing import TypeGuard, TypeVar, Unpack
 
 import numpy as np
 
@@ -21,14 +21,14 @@ from mocpack.codecs.registry import AUTO_CODEC
 from mocpack.common.arguments import check_integer, is_url
 from mocpack.common.json_object import Json, JsonObject, get_member, is_list, is_object
 from mocpack.common.termination import unwind_when_terminated
-from mocpack.common.units import Length, parse_frame_range, parse_length
-from mocpack.container import StoredClip, check_name, is_packed, to_stored_clip
+from mocpack.common.units import parse_frame_range, parse_length
+from mocpack.container import StoredClip, check_name, to_stored_clip
 from mocpack.cores import core_count
 from mocpack.corpora import catalog, storage
 from mocpack.corpora.catalog import Row
 from mocpack.corpora.writing import CorpusWriter, WriterOptions, front_size
 from mocpack.errors import CorruptionError, FormatError, MocpackError, UsageError, describe_bug
-from mocpack.io import list_clips_in_bytes
+from mocpack.io.motion_file import MotionFile, ReadOptions
 from mocpack.model.clip import AnyClip
 from mocpack.motion import Motion
 from mocpack.workers import LostJob, run_each
@@ -69,23 +69,6 @@ def parse_rejected(fields: Json, name: str) -> tuple[RejectedFile, ...]:
 class PackTarget(TargetOptions, total=False):
     preset: str | None
     effort: str | None
-
-
-class ReadOptions(TypedDict, total=False):
-    """Options of `mocpack.read`."""
-
-    clip: str | None
-    unit: str | Length | None
-    up: str | None
-    skeleton: str | Path | None
-    allow_outside: bool
-    memory_limit: str | int | None
-    fps: float | None
-    body_model: str | Path | None
-    robot: str | Path | None
-    quaternion: str | None
-    ignore_limits: bool
-    allow_pickle: bool
 
 
 PackResult = list[tuple[StoredClip, Row]] | RejectedFile
@@ -210,8 +193,8 @@ def pack_file(
         data = storage.read(path)
         if sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:
             return RejectedFile(path, f"{path}: changed after planning; make a new plan")
-        motions = _list_motions(data, path, packing)
-        return [_pack_motion(data, path, name, inside, packing) for inside in motions]
+        file = _open_file(data, path, **packing.reading)
+        return [_pack_motion(file, name, inside, packing) for inside in _list_motions(file)]
     except MocpackError as error:
         text = str(error)
         reason = text if text.startswith(path) else f"{path}: {text}"
@@ -299,30 +282,31 @@ def _sort_by_index(results: Iterable[tuple[int, Item]]) -> Iterator[tuple[int, I
             due += 1
 
 
-def _list_motions(data: bytes, path: str, packing: PackOptions) -> list[str | None]:
-    """Return the names of a file's motions; None for a single unnamed motion."""
-    chosen = packing.reading.get("clip")
-    if chosen is not None:
-        return [chosen]
-    if _is_mocp(data, path):
-        return [*_api.clip_names(data)] or [None]
-    allow_outside = bool(packing.reading.get("allow_outside"))
+def _open_file(data: bytes, path: str, **options: Unpack[ReadOptions]) -> MotionFile:
+    """Return an open file; files that it refers to come from the same folder or URL."""
+    if not is_url(path):
+        return MotionFile(data, path, options, Path(path))
+    allow_outside = options.get("allow_outside", False)
     read_external = storage.external_file_reader(path, allow_outside=allow_outside)
-    names = list_clips_in_bytes(data, name=path, read_external=read_external)
-    return [*names] if len(names) > 1 else [None]
+    return MotionFile(data, path, options, external_reader=read_external)
+
+
+def _list_motions(file: MotionFile) -> Sequence[str | None]:
+    """Return the names of a file's motions; None for a single unnamed motion."""
+    if file.clip is not None:
+        return [file.clip]
+    names = file.clip_names
+    return names if len(names) > 1 or (names and file.is_packed) else [None]
 
 
 def _pack_motion(
-    data: bytes, path: str, name: str, inside: str | None, packing: PackOptions
+    file: MotionFile, name: str, inside: str | None, packing: PackOptions
 ) -> tuple[StoredClip, Row]:
     named = name if inside is None else f"{name}/{inside}"
-    made = _reuse_packed_file(data, path, inside, packing)
+    made = _reuse_packed_file(file, inside, packing)
     reason = None
     if made is None:
-        reading = packing.reading.copy()
-        if inside is not None:
-            reading["clip"] = inside
-        clip = _read_clip(data, path, reading)
+        clip = _read_clip(file, inside)
         if packing.frames != ALL_FRAMES:
             clip = clip[parse_frame_range(packing.frames)]
         attempt = _api.encode_measured(clip, packing.codec, **packing.target)
@@ -332,34 +316,30 @@ def _pack_motion(
     if reason is not None:
         row[catalog.LOSSLESS_COLUMN] = reason
     # relative to the input folder, so that the same files give the same bytes on any machine
-    source = f"{name}{Path(path).suffix}"
-    return kept, row | {"source": source, "source_sha256": hashlib.sha256(data).hexdigest()}
+    source = f"{name}{Path(file.name).suffix}"
+    return kept, row | {"source": source, "source_sha256": hashlib.sha256(file.data).hexdigest()}
 
 
-def _read_clip(data: bytes, path: str, reading: ReadOptions) -> AnyClip:
-    """Read a clip from a file's bytes; files that it refers to come from the same folder or URL."""
-    if not is_url(path) or _is_mocp(data, path):
-        return _api.read_contents(data, path, **reading)
-    if path.lower().endswith(".amc") and reading.get("skeleton") is None:
-        with unwind_when_terminated(), TemporaryDirectory(prefix="mocpack-") as folder:
-            for one in storage.list_files(f"{storage.parent(path)}/*.[aA][sS][fF]"):
-                (Path(folder) / storage.base_name(one.path)).write_bytes(storage.read(one.path))
-            # under its own name, because the skeleton is found by name
-            return _api.read_contents(data, Path(folder) / storage.base_name(path), **reading)
-    read_external = storage.external_file_reader(
-        path, allow_outside=bool(reading.get("allow_outside"))
-    )
-    return _api.parse_data(data, name=path, read_external=read_external, **reading)
+def _read_clip(file: MotionFile, inside: str | None) -> AnyClip:
+    """Read a motion; the skeleton of an .amc at a URL comes from the same folder."""
+    if file.path is not None or file.is_packed or not file.name.lower().endswith(".amc"):
+        return file.read(inside)
+    if file.options.get("skeleton") is not None:
+        return file.read(inside)
+    with unwind_when_terminated(), TemporaryDirectory(prefix="mocpack-") as folder:
+        for one in storage.list_files(f"{storage.parent(file.name)}/*.[aA][sS][fF]"):
+            (Path(folder) / storage.base_name(one.path)).write_bytes(storage.read(one.path))
+        # under its own name, because the skeleton is found by name
+        path = Path(folder) / storage.base_name(file.name)
+        return MotionFile(file.data, str(path), file.options, path).read(inside)
 
 
-def _reuse_packed_file(
-    data: bytes, path: str, inside: str | None, packing: PackOptions
-) -> bytes | None:
+def _reuse_packed_file(file: MotionFile, inside: str | None, packing: PackOptions) -> bytes | None:
     """Return the bytes of a .mocp file if it already meets the target, else None."""
     is_changed = packing.frames != ALL_FRAMES or packing.reading.get("fps") is not None
-    if not _is_mocp(data, path) or is_changed:
+    if not file.is_packed or is_changed:
         return None
-    made = _api.extract_clip(data, inside)
+    made = file.extract(inside)
     target = {name: value for name, value in packing.target.items() if name != "effort"}
     if not target:
         return made
@@ -372,7 +352,3 @@ def _reuse_packed_file(
         return None
     # files store the bound as float32
     return made if declared <= np.float32(parse_length(bound)) else None
-
-
-def _is_mocp(data: bytes, path: str) -> bool:
-    return is_packed(data) or path.endswith(".mocp")

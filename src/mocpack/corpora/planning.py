@@ -27,11 +27,11 @@ from mocpack.errors import CorruptionError, FormatError, MocpackError, UsageErro
 from mocpack.io import (
     check_inside_folder,
     find_companions,
-    list_external_files,
     list_robot_files,
     list_skeletons,
     open_regular_file,
 )
+from mocpack.io.motion_file import MotionFile
 
 REFERENCING_SUFFIXES = (".gltf", ".usd", ".usda", ".usdc")  # planning reads such URLs
 MAX_PART_FILES, MAX_PART_BYTES = 16, 16 << 20  # a part is some seconds of work
@@ -225,7 +225,7 @@ class FileHashes:
         try:
             data = storage.read(url)
             read_external = storage.external_file_reader(url, allow_outside=self._allow_outside)
-            references = list_external_files(data, name=url, read_external=read_external)
+            references = MotionFile(data, url, external_reader=read_external).list_external_files()
         except (FileNotFoundError, PermissionError, MocpackError):
             return []  # reading the file will report the error
         inside = [name for name in references if self._allow_outside or _is_in_folder(name)]

@@ -12,6 +12,7 @@ import numpy as np
 
 from mocpack.codec import ArrayWindows, WindowWriter
 from mocpack.common.arguments import check_integer, check_path, is_url
+from mocpack.common.choice import find_index
 from mocpack.common.source import Source, open_source
 from mocpack.common.units import parse_size
 from mocpack.container import (
@@ -29,7 +30,6 @@ from mocpack.container import (
 from mocpack.corpora import catalog, storage
 from mocpack.corpora.remote import RangeCache, RemoteSource
 from mocpack.errors import FormatError, UsageError, name_errors
-from mocpack.io.choice import find_index
 from mocpack.motion import Motion
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ import numpy as np
 from mocpack import _core
 from mocpack.common.arguments import check_integer, check_integers, is_finite
 from mocpack.common.arrays import F32, F64, I64, Mask
+from mocpack.common.choice import list_names
 from mocpack.common.units import parse_size
 from mocpack.corpora import clip_features
 from mocpack.corpora.decoded_cache import DecodedCache
@@ -26,7 +27,6 @@ from mocpack.corpora.features import (
 )
 from mocpack.corpora.reading import Corpus
 from mocpack.errors import ShortClipWarning, UsageError, name_errors
-from mocpack.io.choice import list_names
 from mocpack.io.humanml3d import FRAME_RATE
 from mocpack.model.clip import ClipHeader
 from mocpack.model.mirroring import MAX_ASYMMETRY
@@ -37,19 +37,6 @@ WINDOWS_PER_MARK = 64  # between entries of the table that a search for a window
 
 
 WindowPlans = tuple[_core.WindowPlan, ...]
-
-
-class WindowOptions(TypedDict, total=False):
-    """The options of `Windows`."""
-
-    fps: float | None
-    stride: float | None
-    features: str | Sequence[str]
-    mirror: bool | Literal["skip"]
-    mirror_tolerance: float
-    root_relative: bool
-    where: str | None
-    cache: str | int | DecodedCache | None
 
 
 class _ClipKind(NamedTuple):

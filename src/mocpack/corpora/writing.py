@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self, TypedDict
 
 import numpy as np
 
+from mocpack.common.choice import list_names
 from mocpack.common.units import parse_size
 from mocpack.container import ArchiveWriter, Index, StoredClip
 from mocpack.corpora import catalog, storage
@@ -18,7 +19,6 @@ from mocpack.corpora.catalog import Row
 from mocpack.corpora.reading import MAX_WHOLE_CLIP_BYTES, open_corpus
 from mocpack.corpora.sole_writer import sole_writer
 from mocpack.errors import LosslessWarning, UsageError
-from mocpack.io.choice import list_names
 from mocpack.motion import Motion
 
 if TYPE_CHECKING:

@@ -8,14 +8,9 @@ from mocpack.io.external_files import (
     read_external_file,
 )
 from mocpack.io.reading import (
-    count_ignored,
     files_to_read,
     find_companions,
-    list_clips_in_bytes,
-    list_external_files,
     list_robot_files,
-    read_bytes,
-    read_file,
     read_file_bytes,
     read_stream,
 )
@@ -31,20 +26,15 @@ from mocpack.io.writing import (
 
 __all__ = [
     "check_inside_folder",
-    "count_ignored",
     "dialect_extensions",
     "external_file_reader",
     "files_to_read",
     "files_to_write",
     "find_companions",
-    "list_clips_in_bytes",
-    "list_external_files",
     "list_robot_files",
     "list_skeletons",
     "open_regular_file",
-    "read_bytes",
     "read_external_file",
-    "read_file",
     "read_file_bytes",
     "read_stream",
     "supported_extensions",

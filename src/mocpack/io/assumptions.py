@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any
 
+from mocpack.common.json_object import Json
 from mocpack.common.units import format_length
 from mocpack.errors import FormatWarning
 from mocpack.model.clip import AnyClip
@@ -22,7 +22,7 @@ STAND_IN_NOTE = (
 )
 
 
-def describe_assumptions(metadata: Mapping[str, Any]) -> list[str]:
+def describe_assumptions(metadata: Mapping[str, Json]) -> list[str]:
     """Return a sentence for each assumption that affects positions, times, errors or the codec."""
     notes = [STAND_IN_NOTE] if metadata.get("bones") == STAND_IN_BONES else []
     if isinstance(unit := metadata.get("unit_guessed"), str):
@@ -38,7 +38,7 @@ def describe_assumptions(metadata: Mapping[str, Any]) -> list[str]:
     return notes + describe_motion_assumptions(metadata)
 
 
-def choose_frame_rate(stated: float | None, default: float, metadata: dict[str, Any]) -> float:
+def choose_frame_rate(stated: float | None, default: float, metadata: dict[str, Json]) -> float:
     """Return the stated frame rate, or record in the metadata that the default is assumed."""
     if stated is None:
         stated = metadata["frame_rate_assumed"] = default
@@ -62,7 +62,7 @@ def warn_of_frame_rate(frame_rate: float, assumed: float, what: str) -> None:
         )
 
 
-def describe_motion_assumptions(metadata: Mapping[str, Any]) -> list[str]:
+def describe_motion_assumptions(metadata: Mapping[str, Json]) -> list[str]:
     """Return a sentence for each assumption that makes the motion wrong if it is wrong."""
     notes = []
     rate = metadata.get("frame_rate_assumed")

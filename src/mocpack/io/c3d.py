@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from mocpack.common.arrays import F64
+from mocpack.common.choice import find_index
 from mocpack.errors import CorruptionError, FormatError, UnsupportedClipError
 from mocpack.io import c3d_file
 from mocpack.io.c3d_file import Recording, Value
-from mocpack.io.choice import find_index
 from mocpack.io.text import make_unique
 from mocpack.io.up_axis import guess_up_axis
 from mocpack.model import space

@@ -20,12 +20,12 @@ from typing import Generic, TypedDict, TypeVar
 import numpy as np
 
 from mocpack.common.arrays import F64
+from mocpack.common.choice import MAX_POSES, find_index
 from mocpack.common.json_object import Json
 from mocpack.common.optional_packages import missing_package_error
 from mocpack.common.termination import unwind_when_terminated
 from mocpack.errors import CorruptionError, FormatError
 from mocpack.io import child_main
-from mocpack.io.choice import MAX_POSES, find_index
 from mocpack.io.text import make_unique
 from mocpack.workers import describe_exit
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mocpack.common.choice import list_names
 from mocpack.common.units import format_length
-from mocpack.io.choice import list_names
 from mocpack.model.clip import AnyClip, Clip, VertexClip
 
 # Written by readers themselves; a difference is not a loss.

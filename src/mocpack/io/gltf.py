@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from mocpack.common.arrays import F64
+from mocpack.common.choice import MAX_POSES, find_index
 from mocpack.common.json_object import JsonObject, is_list, is_object
 from mocpack.common.texts import shorten_text
 from mocpack.errors import CorruptionError, FormatError, InvalidClipError, name_errors
 from mocpack.io import gltf_file, gltf_keys
-from mocpack.io.choice import MAX_POSES, find_index
 from mocpack.io.gltf_file import (
     FIGURE,
     GENERATOR,

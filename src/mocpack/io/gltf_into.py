@@ -15,10 +15,10 @@ from urllib.parse import unquote
 import numpy as np
 
 from mocpack.common.arrays import F64
+from mocpack.common.choice import list_names
 from mocpack.common.json_object import JsonObject, is_list, is_object
 from mocpack.errors import FormatError, UsageError
 from mocpack.io import glb, gltf, gltf_build, gltf_file, meshopt
-from mocpack.io.choice import list_names
 from mocpack.io.gltf_build import Animation, Buffer
 from mocpack.io.gltf_file import Document, get_integer, get_object, get_objects, is_external
 from mocpack.model.clip import Clip

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack.common.arrays import F64
+from mocpack.common.choice import check_fps
 from mocpack.common.json_object import Json
 from mocpack.errors import CorruptionError, UsageError
-from mocpack.io.choice import check_fps
 from mocpack.io.keyed_frames import MAX_DEVIATION, MAX_SPLIT, MAX_TURN_RAD, max_turn
 from mocpack.model import rotations
 

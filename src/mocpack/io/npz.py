@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack.common.arrays import F64
+from mocpack.common.choice import list_names
 from mocpack.common.json_object import JsonObject
 from mocpack.errors import CorruptionError, FormatError, TruncatedError
 from mocpack.io.assumptions import choose_frame_rate
-from mocpack.io.choice import list_names
 
 MAX_BYTES = 4 << 30  # of all arrays
 # A file that expands beyond this is a zip bomb.

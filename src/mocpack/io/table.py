@@ -75,13 +75,13 @@ class Format:
 def lazy_function(module: str, function: str = "read") -> Callable[..., Any]:
     """Return a function that imports `function` from a module of this package when called."""
 
-    def call(*words: Any, **options: Any) -> Any:
+    def call(*words: object, **options: object) -> Any:
         return getattr(import_module(f"mocpack.io.{module}"), function)(*words, **options)
 
     return call
 
 
-def _robot_reader(module: str, what: str, *, in_meters: bool = True) -> Callable[..., Any]:
+def _robot_reader(module: str, what: str, *, in_meters: bool = True) -> Callable[..., AnyClip]:
     """Return a reader of robot motions that gets the robot from the file given with `--robot`."""
 
     def call(
@@ -91,8 +91,8 @@ def _robot_reader(module: str, what: str, *, in_meters: bool = True) -> Callable
         unit: float | None = None,
         allow_outside: bool = False,
         ignore_limits: bool = False,
-        **options: Any,
-    ) -> Any:
+        **options: object,
+    ) -> AnyClip:
         if in_meters and unit is not None:
             raise UsageError(f"{what} is always in meters, so it takes no unit")
         if robot is None:
@@ -102,7 +102,7 @@ def _robot_reader(module: str, what: str, *, in_meters: bool = True) -> Callable
             )
         body = lazy_function("robots.files", "read_robot")(robot, allow_outside=allow_outside)
         own = {} if in_meters else {"unit": unit}
-        clip = lazy_function(f"robots.{module}")(data, body, **own, **options)
+        clip: AnyClip = lazy_function(f"robots.{module}")(data, body, **own, **options)
         if not ignore_limits:
             lazy_function("robots.limits", "check_limits")(clip, body)
         return clip

@@ -13,12 +13,12 @@ from functools import partial
 import numpy as np
 
 from mocpack.common.arrays import F64
+from mocpack.common.choice import check_fps, list_names
 from mocpack.common.json_object import Json
 from mocpack.common.texts import shorten_text
 from mocpack.errors import CorruptionError, FormatError, InvalidClipError, name_errors
 from mocpack.io import keyed_frames, usd_child
 from mocpack.io.child import Numbers, Reader, Response, motion_names, read_motion, run_reader
-from mocpack.io.choice import check_fps, list_names
 from mocpack.io.text import make_unique
 from mocpack.model import rotations, space
 from mocpack.model.clip import Clip

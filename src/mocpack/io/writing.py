@@ -10,8 +10,8 @@ from mocpack.errors import FormatError, FormatWarning, UnsupportedClipError, Usa
 from mocpack.io.atomic import write_all_atomically, write_atomically
 from mocpack.io.conversion_report import CharacterFit, measure_character
 from mocpack.io.external_files import external_file_reader
-from mocpack.io.reading import read_bytes, read_file_bytes
-from mocpack.io.table import DIALECTS, FORMATS, ROBOT_DIALECTS, Format, lazy_function
+from mocpack.io.reading import parse_bytes, read_file_bytes
+from mocpack.io.table import DIALECTS, FORMATS, ROBOT_DIALECTS, Format, find_format, lazy_function
 from mocpack.model.clip import AnyClip, Clip
 from mocpack.model.codec_clip import drop_take_data
 
@@ -136,7 +136,8 @@ def _insert_into_character(
     name = lazy_function("glb", "animation_name")(clip)
     # the clip keeps the unit of its glTF file, and so does the character
     unit = clip.unit if clip.metadata.get("source") == "gltf" else None
-    back = read_bytes(made, name=str(path), clip=name, unit=unit)
+    chosen = find_format(made, str(path))
+    back = parse_bytes(made, chosen, {"clip": name}, name=str(path), unit=unit)
     assert isinstance(back, Clip)
     return made, measure_character(clip, back, missing)
 

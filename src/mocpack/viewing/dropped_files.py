@@ -10,6 +10,7 @@ from threading import Lock
 from mocpack import _api
 from mocpack.common.units import Length
 from mocpack.errors import UsageError
+from mocpack.io.motion_file import MotionFile
 from mocpack.viewing.motions import ShownMotion, show_source
 
 MAX_SOURCES = 8  # the page shows one at a time
@@ -33,7 +34,7 @@ class DroppedFiles:
     def add(self, name: str, data: bytes) -> tuple[int, ShownMotion]:
         """Read a motion file of any format; return its number and the shown motion."""
         plain = PurePosixPath(name.replace("\\", "/")).name or "motion"
-        shown = show_source(plain, _api.parse_data(data, name=plain), data)
+        shown = show_source(MotionFile(data, plain))
         with self.sources_lock:
             self.count += 1
             self.sources[self.count] = shown

@@ -6,19 +6,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 from mocpack import _api, rate
 from mocpack.common.json_object import JsonObject
-from mocpack.container import Errors, is_packed
+from mocpack.container import Errors
 from mocpack.errors import FormatError, UnsupportedClipError, UsageError, name_errors
-from mocpack.io import count_ignored, external_file_reader
 from mocpack.io.gltf_skin import read_skin
-from mocpack.io.table import find_format
+from mocpack.io.motion_file import MotionFile, ReadOptions, is_archive_name, match_versions
 from mocpack.metrics.pair import pair_clips
 from mocpack.model.clip import AnyClip, Clip
 from mocpack.model.scene import merge_clips
 from mocpack.model.skeleton import Skeleton
+from mocpack.motion import Motion, extract_clip
 from mocpack.viewing.skins import skin_to_bytes
 
 MESH_FILES = (".glb", ".gltf", ".vrm")
@@ -141,8 +141,7 @@ def select(
     others: Sequence[str] = (),
     *,
     frames: slice | None = None,
-    clip: str | None = None,
-    **reading: Any,
+    **reading: Unpack[ReadOptions],
 ) -> Selection:
     """Read motion files; raise if one is invalid or is not a version of the first.
 
@@ -154,16 +153,15 @@ def select(
         Its original; `frames` selects the frames that were packed.
     others : sequence of str
         More versions of the same clip.
-    clip : str, optional
-        Which motion to show of those files that hold several.
     reading
-        Arguments of `mocpack.read` for files of other formats: `unit`, `robot`, …
+        Arguments of `mocpack.read`: `clip`, the motion to show of those files that hold several,
+        and for files of other formats `unit`, `robot`, …
     """
     paths = [file, *others] + ([] if original is None else [original])
-    contents = _api.read_versions(paths, clip, allow_outside=reading.get("allow_outside", False))
+    opened = match_versions([MotionFile.open(path, **reading) for path in paths])
     shown = [
-        _show_motion(path, clip, *found, **reading)
-        for path, found in zip(paths, contents, strict=True)
+        _show_motion(path, reading.get("clip"), file)
+        for path, file in zip(paths, opened, strict=True)
     ]
     source = None if original is None else shown.pop()
     for other in shown[1:]:
@@ -178,60 +176,45 @@ def select(
     return Selection(versions, order.index(0), source)
 
 
-def _show_motion(
-    path: str,
-    wanted: str | None,
-    data: bytes,
-    clip: str | None,
-    *,
-    allow_outside: bool = False,
-    **reading: Any,
-) -> ShownMotion:
-    """Return a motion from what `_api.read_input` returned for the clip `wanted` of `path`."""
-    name, read_external = Path(path).name, external_file_reader(path, allow_outside=allow_outside)
-    chosen = wanted if _api.is_archive_name(path) else clip
+def _show_motion(path: str, wanted: str | None, file: MotionFile) -> ShownMotion:
+    """Return a motion of a file in which the clip `wanted` was chosen, if it holds several."""
+    name = Path(path).name
+    chosen = wanted if is_archive_name(path) else file.clip
     title = f"{name}, {chosen}" if chosen else name
-    if not is_packed(data):
-        reading |= {"clip": clip, "allow_outside": allow_outside}
-        read = _api.read_contents(data, path, **reading)
-        return replace(show_source(name, read, data, read_external), name=title)
-    if clip is None and len(_api.clip_names(data)) > 1:
-        return _show_scene(name, data, path)
-    with name_errors(path):
-        data = _api.extract_clip(data, clip)
-    found = _require_skeleton(_api.read_contents(data, path), path)
-    with _api.Motion(data) as motion:
-        return _show_packed(title, data, found, motion)
+    if not file.is_packed:
+        return replace(show_source(file), name=title)
+    if file.clip is None and len(file.clip_names) > 1:
+        return _show_scene(name, file.data, path)
+    data = file.extract()
+    with name_errors(path), Motion(data) as motion:
+        return _show_packed(title, data, _require_skeleton(motion.clip(), path), motion)
 
 
-def show_source(
-    name: str, clip: AnyClip, data: bytes, read_external: Callable[[str], bytes] | None = None
-) -> ShownMotion:
+def show_source(file: MotionFile) -> ShownMotion:
     """Return the shown motion of a file that is not a .mocp."""
+    name, clip = Path(file.name).name, file.read()
     motion = _require_skeleton(clip, name)
     kind = str(motion.metadata.get("source", Path(name).suffix.lstrip(".")))
-    size = {"file": len(data)} | _no_parts(len(data))
-    skin, note = _read_skin(name, clip, data, read_external)
+    size = {"file": len(file.data)} | _no_parts(len(file.data))
+    skin, note = _read_skin(name, clip, file)
     return ShownMotion(name, motion, None, kind, size, Errors(), skin=skin, note=note)
 
 
-def _read_skin(
-    name: str, clip: AnyClip, data: bytes, read_external: Callable[[str], bytes] | None
-) -> tuple[bytes | None, str]:
+def _read_skin(name: str, clip: AnyClip, file: MotionFile) -> tuple[bytes | None, str]:
     """Return the mesh of a glTF file, or the reason why a mesh is not shown."""
     if not isinstance(clip, Clip):
         return None, ""
     try:
         if Path(name).suffix.lower() in MESH_FILES:
-            skin = read_skin(data, clip, read_external)
+            skin = read_skin(file.data, clip, file.read_external)
             return None if skin is None else skin_to_bytes(skin), ""
-        meshes = count_ignored(data, name=name, read_external=read_external).get("mesh", 0)
+        meshes = file.count_ignored().get("mesh", 0)
     except FormatError as error:
         return None, f"{name}: cannot show its mesh: {error}"
     if not meshes:
         return None, ""
     missing = "mesh" if meshes == 1 else f"{meshes} meshes"
-    kind = find_format(data, name).name
+    kind = file.format.name
     return None, f"{name} is shown without its {missing}; mocpack reads only the motion of {kind}."
 
 
@@ -244,7 +227,7 @@ def _show_scene(name: str, data: bytes, path: str) -> ShownMotion:
             "joints": len(clip.skeleton),
             "start": float(clip.times[0]),
             "end": float(clip.times[-1]),
-            "bytes": len(_api.extract_clip(data, title)),
+            "bytes": len(extract_clip(data, title)),
         }
         for title, clip in clips.items()
     )
@@ -252,7 +235,7 @@ def _show_scene(name: str, data: bytes, path: str) -> ShownMotion:
     return ShownMotion(name, merge_clips(clips), None, "scene", size, Errors(), parts)
 
 
-def _show_packed(name: str, data: bytes, clip: Clip, motion: _api.Motion) -> ShownMotion:
+def _show_packed(name: str, data: bytes, clip: Clip, motion: Motion) -> ShownMotion:
     codec, sizes = motion.codec.codec_id, motion.sizes
     size = {
         "file": sizes["file"],

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 import mocpack
-from mocpack import _api
 from mocpack.common.optional_packages import missing_package_error
 from mocpack.corpora import PackOptions, pack, planning
 from mocpack.corpora.engines import local_engine
@@ -23,6 +22,7 @@ from mocpack.corpora.parts import (
 )
 from mocpack.corpora.planning import PackPlan
 from mocpack.errors import CorruptionError, MocpackError, UsageError
+from mocpack.io.motion_file import MotionFile
 from mocpack.testing import walk
 from mocpack.workers import LostJob, run_each
 from naming import names, naming
@@ -141,13 +141,13 @@ def test_a_skeleton_that_was_changed_after_it_was_planned_is_refused(tmp_path):
 
 
 def test_every_unreadable_file_is_rejected_in_parts_and_at_once(takes, tmp_path, monkeypatch):
-    def read(data, path, **reading):
-        if "take1" in path:
+    def read(file, clip=None):
+        if "take1" in file.name:
             raise missing_package_error("ufbx", extra="fbx", purpose="reading FBX")
-        return whole(data, path, **reading)
+        return whole(file, clip)
 
-    whole = _api.read_contents
-    monkeypatch.setattr(_api, "read_contents", read)
+    whole = MotionFile.read
+    monkeypatch.setattr(MotionFile, "read", read)
     for name, target in {"gone": "nowhere.bvh", "loop": "loop.bvh"}.items():
         takes[name] = tmp_path / f"takes/{name}.bvh"
         takes[name].symlink_to(target)

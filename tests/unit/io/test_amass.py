@@ -6,10 +6,11 @@ from command_line import run
 
 import mocpack
 from mocpack.errors import CorruptionError, MocpackError
-from mocpack.io import amass, npz, read_bytes
+from mocpack.io import amass, npz
 from mocpack.io.amass import joint_names
 from mocpack.testing import walk
 from naming import naming
+from reading import read_bytes
 
 
 def motion(frames=5, joints=52, **changes):

@@ -9,12 +9,13 @@ import pytest
 import mocpack
 from mocpack.bench.datasets import CHECKOUT, COMMITTED, load_clip
 from mocpack.errors import FormatError, TruncatedError, UsageError
-from mocpack.io import amc, asf, read_bytes, write_bytes, write_file
+from mocpack.io import amc, asf, write_bytes, write_file
 from mocpack.io.asf_fit import to_acclaim_names
 from mocpack.model import kinematics
 from mocpack.model.clip import Clip
 from mocpack.testing.motions import hard_clips, walk
 from naming import names, naming
+from reading import read_bytes
 from reference import amc as reference
 
 ORIGINALS = CHECKOUT / "tests" / "originals"

@@ -6,13 +6,14 @@ import pytest
 import mocpack
 from mocpack.bench.datasets import CHECKOUT, COMMITTED, load_clip
 from mocpack.errors import FormatError, TruncatedError, UnsupportedClipError
-from mocpack.io import bvh, read_bytes, write_bytes
+from mocpack.io import bvh, write_bytes
 from mocpack.io.text import choose_decimals
 from mocpack.model.clip import Clip
 from mocpack.model.rotations import from_euler, rotate
 from mocpack.model.skeleton import Skeleton
 from mocpack.testing.motions import hard_clips, walk
 from naming import naming
+from reading import read_bytes
 
 ORIGINALS = CHECKOUT / "tests" / "originals"
 # every joint has its own layout; 1 unit is 1 meter by default

@@ -9,9 +9,10 @@ from command_line import run_text
 
 import mocpack
 from mocpack.errors import CorruptionError, FormatError, MocpackError, TruncatedError, UsageError
-from mocpack.io import c3d, list_clips_in_bytes, read_bytes
+from mocpack.io import c3d
 from mocpack.io.conversion_report import list_losses
 from naming import names, naming
+from reading import read_bytes
 
 INTEL, DEC, MIPS = 84, 85, 86
 RATE, FRAMES, SAMPLES = 50.0, 6, 4
@@ -158,7 +159,7 @@ def test_subjects_are_clips_of_one_clock_and_analogs_are_the_firsts(tmp_path):
 
 
 def test_one_subject_is_no_scene():
-    assert list_clips_in_bytes(recording(motion(), ["A:a", "A:b", "A:c"])) == []
+    assert mocpack.clip_names(recording(motion(), ["A:a", "A:b", "A:c"])) == []
 
 
 def test_events_are_labels_by_context():

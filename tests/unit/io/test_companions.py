@@ -5,7 +5,8 @@ import json
 import pytest
 
 import mocpack
-from mocpack.io import files_to_read, list_external_files, list_robot_files
+from mocpack.io import files_to_read, list_robot_files
+from mocpack.io.motion_file import MotionFile
 from mocpack.testing import walk
 
 
@@ -16,7 +17,7 @@ def document(*uris):
 
 def test_a_gltf_names_its_buffers_once_each():
     uris = ["a.bin", "data:,x", "sub/b%20c.bin", "a.bin", "../secret"]
-    found = list_external_files(document(*uris), name="a.gltf")
+    found = MotionFile(document(*uris), "a.gltf").list_external_files()
     assert found == ["a.bin", "sub/b c.bin", "../secret"]
 
 

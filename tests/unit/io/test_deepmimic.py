@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from mocpack.errors import CorruptionError, FormatError, MocpackError
-from mocpack.io import read_bytes
 from mocpack.io.deepmimic import NUMBERS_PER_FRAME, skeleton
 from naming import naming
+from reading import read_bytes
 
 
 def frame(duration=1 / 30, place=(0, 0.9, 0)):

@@ -28,9 +28,11 @@ from fbx_file import (
     text,
 )
 from mocpack.errors import CorruptionError, FormatError, MissingExtraError, MocpackError, UsageError
-from mocpack.io import child, count_ignored, fbx, list_clips_in_bytes, read_bytes
+from mocpack.io import child, fbx
+from mocpack.io.motion_file import MotionFile
 from mocpack.model import rotations, space
 from naming import naming
+from reading import read_bytes
 
 pytest.importorskip("ufbx")
 
@@ -201,7 +203,7 @@ def two_takes():
 
 def test_takes_that_move_something_are_listed_and_chosen():
     data = two_takes()
-    assert list_clips_in_bytes(data) == ["Walk", "Run"]
+    assert mocpack.clip_names(data) == ["Walk", "Run"]
     assert read_bytes(data).metadata["animation"] == "Walk"
     assert read_bytes(data, clip="Run").frame_count == 16
     assert read_bytes(data, clip="1").metadata["animation"] == "Run"
@@ -280,8 +282,8 @@ def test_weights_of_blend_shapes_are_tracks():
 
 
 def test_meshes_and_blend_shapes_that_a_clip_does_not_hold_are_counted():
-    assert count_ignored(binary(smiling())) == {"mesh": 1, "blend shape": 1}
-    assert count_ignored(binary(swinging())) == {}
+    assert MotionFile(binary(smiling())).count_ignored() == {"mesh": 1, "blend shape": 1}
+    assert MotionFile(binary(swinging())).count_ignored() == {}
 
 
 def smiling():
@@ -482,4 +484,4 @@ def test_all_transforms_of_bones_match_ufbx(name, tmp_path):
     assert {"Hips", "Spine", "Neck", "Leg", "Foot"} <= set(clip.skeleton.names)
     assert apart_from_ufbx(data, clip, clip.times[::5], tmp_path) < 1e-6
     if name == "two-takes":
-        assert list_clips_in_bytes(data) == ["Dance", "Sway"]
+        assert mocpack.clip_names(data) == ["Dance", "Sway"]

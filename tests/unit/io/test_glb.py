@@ -8,10 +8,11 @@ import pytest
 
 from mocpack.bench.peers.gltf import read_motion
 from mocpack.errors import CorruptionError
-from mocpack.io import glb, gltf_file, read_bytes
+from mocpack.io import glb, gltf_file
 from mocpack.model.clip import measure_error
 from mocpack.testing import still, walk
 from mocpack.testing.motions import hard_clips
+from reading import read_bytes
 from takes import take
 
 

@@ -19,16 +19,11 @@ from mocpack.errors import (
     UnsupportedVersionError,
     UsageError,
 )
-from mocpack.io import (
-    gltf,
-    gltf_file,
-    keyed_frames,
-    list_clips_in_bytes,
-    read_bytes,
-    write_bytes,
-)
+from mocpack.io import gltf, gltf_file, keyed_frames, write_bytes
+from mocpack.io.motion_file import MotionFile
 from mocpack.testing.motions import hard_clips
 from naming import naming
+from reading import read_bytes
 from takes import take
 
 FOX = Path(__file__).parents[2] / "samples/Fox.glb"
@@ -147,14 +142,14 @@ def test_unnamed_and_repeated_names_are_kept_and_roots_may_be_several():
     clip = gltf.read(made.glb())
     assert clip.skeleton.names == ("", "a", "a")
     assert clip.skeleton.roots == (0, 1, 2)
-    assert list_clips_in_bytes(made.glb()) == ["animation 0", "animation 1"]
+    assert mocpack.clip_names(made.glb()) == ["animation 0", "animation 1"]
 
 
 def test_animations_of_the_same_name_get_different_names():
     made = slide()
     for _ in range(2):
         made.animate((0, "translation", (0.0, 1.0), ((0, 0, 0), (1, 0, 0)), "LINEAR"), name="go")
-    assert list_clips_in_bytes(made.glb()) == ["animation 0", "go", "go_2"]
+    assert mocpack.clip_names(made.glb()) == ["animation 0", "go", "go_2"]
 
 
 def test_a_matrix_is_taken_apart():
@@ -419,7 +414,7 @@ def test_any_value_of_the_wrong_kind_is_a_clear_error_or_a_clip():
 
 def _outcome(data):
     try:
-        for name in list_clips_in_bytes(data, name="x.glb"):
+        for name in MotionFile(data, "x.glb").clip_names:
             read_bytes(data, name="x.glb", clip=name)
     except MocpackError as error:
         return type(error) if str(error).startswith("x.glb: ") else pytest.fail(str(error))

@@ -21,10 +21,11 @@ from mocpack.errors import (
     UnsupportedClipError,
     UsageError,
 )
-from mocpack.io import gltf, gltf_file, gltf_into, read_bytes, vrm
+from mocpack.io import gltf, gltf_file, gltf_into, vrm
 from mocpack.model.take_data import Track
 from mocpack.testing import walk
 from naming import names, naming
+from reading import read_bytes
 
 FOX = Path(__file__).parents[2] / "samples/Fox.glb"
 

@@ -8,10 +8,10 @@ from made_gltf import Made
 
 import mocpack
 from mocpack.errors import CorruptionError, FormatError, MocpackError
-from mocpack.io import read_bytes
 from mocpack.io.gltf_skin import read_skin
 from mocpack.model import rotations
 from naming import naming
+from reading import read_bytes
 
 FOX = Path(__file__).parents[2] / "samples/Fox.glb"
 HALF = 0.5**0.5

@@ -9,11 +9,12 @@ from command_line import run
 
 import mocpack
 from mocpack.errors import CorruptionError, FormatError, TruncatedError, UnsupportedClipError
-from mocpack.io import humanml3d, npz, position_fit, read_bytes
+from mocpack.io import humanml3d, npz, position_fit
 from mocpack.io.humanml3d import JOINT_NAMES, PARENTS, compute_features, recover_positions
 from mocpack.model import rotations
 from mocpack.model.clip import Clip
 from naming import naming
+from reading import read_bytes
 
 AXES = "yxXyYYyYYyzzyxXzYYYYYY"  # of bones that do not turn; capitals are negative
 CHAINS = ([0, 2, 5, 8, 11], [0, 1, 4, 7, 10], [0, 3, 6, 9, 12, 15])

@@ -8,10 +8,11 @@ import pytest
 
 import mocpack
 from mocpack.errors import FormatError, UsageError
-from mocpack.io import clip_npz, npz, read_bytes, write_bytes
+from mocpack.io import clip_npz, npz, write_bytes
 from mocpack.model.clip import Clip
 from mocpack.testing.motions import hard_clips, vertex_wave, walk
 from naming import naming
+from reading import read_bytes
 from takes import FEATURES, take
 
 

@@ -8,9 +8,10 @@ import pytest
 
 import mocpack
 from mocpack.errors import CorruptionError, InvalidClipError, TruncatedError
-from mocpack.io import mdd, pc2, read_bytes
+from mocpack.io import mdd, pc2
 from mocpack.testing.motions import vertex_wave
 from naming import naming
+from reading import read_bytes
 
 
 def test_a_pc2_file_made_by_hand_is_read():

@@ -11,15 +11,15 @@ from mocpack.errors import FormatError, UnsupportedClipError, UsageError
 from mocpack.io import (
     atomic,
     files_to_write,
-    read_bytes,
-    read_file,
     reading,
     supported_extensions,
     write_bytes,
     write_file,
 )
+from mocpack.io.motion_file import MotionFile
 from mocpack.testing.motions import vertex_wave, walk
 from naming import naming
+from reading import read_bytes
 from takes import markers, take
 
 
@@ -27,14 +27,14 @@ def test_content_counts_before_the_extension(tmp_path):
     for suffix in (".npz", ".amc", ".txt", ""):
         path = tmp_path / f"clip{suffix}"
         path.write_bytes(write_bytes(walk(0.1), ".bvh"))
-        assert read_file(path).frame_count == 6
+        assert MotionFile.open(path).read().frame_count == 6
 
 
 def test_an_error_for_an_unknown_format_lists_the_known_ones(tmp_path):
     (tmp_path / "notes.txt").write_text("hello")
     message = naming("notes.txt .amc .asf .bvh .glb .npz .pc2")
     with pytest.raises(FormatError, match=message):
-        read_file(tmp_path / "notes.txt")
+        MotionFile.open(tmp_path / "notes.txt").read()
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_an_error_for_an_unknown_format_lists_the_known_ones(tmp_path):
 def test_kinds_that_are_not_read_come_with_the_nearest_way(tmp_path, name, data, way):
     (tmp_path / name).write_bytes(data)
     with pytest.raises(FormatError, match=naming(f"{name} {way}")):
-        read_file(tmp_path / name)
+        MotionFile.open(tmp_path / name).read()
 
 
 def test_options_that_a_format_does_not_support_are_refused(tmp_path):
@@ -60,7 +60,7 @@ def test_options_that_a_format_does_not_support_are_refused(tmp_path):
         ({"body_model": "x.npz"}, "clip.bvh BVH"),
     ):
         with pytest.raises(UsageError, match=naming(named)):
-            read_file(tmp_path / "clip.bvh", **option)
+            MotionFile.open(tmp_path / "clip.bvh", **option).read()
 
 
 @pytest.mark.parametrize("name", ["a.bvh", "a.npz", "a.glb", "a.mocp"])
@@ -111,7 +111,7 @@ def test_extensions_are_listed_once():
 
 def test_case_of_the_extension_does_not_matter(tmp_path):
     write_file(walk(0.1), tmp_path / "CLIP.BVH")
-    assert read_file(tmp_path / "CLIP.BVH").frame_count == 6
+    assert MotionFile.open(tmp_path / "CLIP.BVH").read().frame_count == 6
 
 
 def test_a_format_of_two_files_says_so_beforehand(tmp_path):
@@ -134,14 +134,17 @@ def test_the_skeleton_of_bytes_can_be_named(tmp_path):
 
 def test_other_formats_do_not_mind_a_skeleton(tmp_path):
     write_file(walk(0.1), tmp_path / "clip.bvh")
-    assert read_file(tmp_path / "clip.bvh", skeleton=tmp_path / "none.asf").frame_count == 6
+    assert (
+        MotionFile.open(tmp_path / "clip.bvh", skeleton=tmp_path / "none.asf").read().frame_count
+        == 6
+    )
 
 
 def test_a_file_too_large_is_refused_before_it_is_read(tmp_path, monkeypatch):
     write_file(walk(0.1), tmp_path / "clip.bvh")
     monkeypatch.setattr(reading, "MAX_FILE_BYTES", 100)
     with pytest.raises(FormatError, match=naming("clip.bvh")):
-        read_file(tmp_path / "clip.bvh")
+        MotionFile.open(tmp_path / "clip.bvh").read()
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
@@ -185,8 +188,8 @@ def test_files_that_belong_together_are_put_in_place_together(tmp_path):
 
 def test_writing_a_clip_that_was_read_changes_no_number(tmp_path):
     write_file(walk(0.1), tmp_path / "a.bvh")
-    write_file(read_file(tmp_path / "a.bvh"), tmp_path / "b.bvh")
-    a, b = read_file(tmp_path / "a.bvh"), read_file(tmp_path / "b.bvh")
+    write_file(MotionFile.open(tmp_path / "a.bvh").read(), tmp_path / "b.bvh")
+    a, b = MotionFile.open(tmp_path / "a.bvh").read(), MotionFile.open(tmp_path / "b.bvh").read()
     np.testing.assert_array_equal(a.channels, b.channels)
 
 

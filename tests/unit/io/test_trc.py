@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from mocpack.errors import CorruptionError, FormatError, UnsupportedClipError
-from mocpack.io import read_bytes, write_bytes
+from mocpack.io import write_bytes
 from mocpack.testing.motions import walk
 from naming import naming
+from reading import read_bytes
 from takes import markers
 
 

@@ -10,13 +10,14 @@ import pytest
 
 import mocpack
 from mocpack.errors import CorruptionError, FormatError, MissingExtraError, MocpackError, UsageError
-from mocpack.io import child, list_clips_in_bytes, read_bytes, write_bytes
+from mocpack.io import child, write_bytes
 from mocpack.model import rotations
 from mocpack.model.clip import Clip
 from mocpack.model.skeleton import Skeleton
 from mocpack.model.take_data import Track
 from mocpack.testing import walk
 from naming import naming
+from reading import read_bytes
 
 pytest.importorskip("pxr")
 
@@ -187,7 +188,7 @@ def test_transforms_above_a_skeleton_are_applied():
 
 def test_animations_are_listed_and_chosen_and_sampled():
     data = BY_HAND.encode()
-    assert list_clips_in_bytes(data) == ["Walk", "Run"]
+    assert mocpack.clip_names(data) == ["Walk", "Run"]
     run = read_bytes(data, clip="Run")
     np.testing.assert_allclose(run.positions()[:3, 1, 1], [0.9, 0.91, 0.95], atol=1e-7)
     assert read_bytes(data, clip="Run", fps=96.0).frame_count == 9

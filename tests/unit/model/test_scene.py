@@ -208,3 +208,13 @@ def test_a_scene_in_a_scene_is_refused():
     outer = pack_scene({"b": inner})
     with pytest.raises(CorruptionError, match=naming("'b' scene")):
         mocpack.decode_scene(outer)
+
+
+def test_read_scene_samples_the_clips_of_a_mocp_file_and_refuses_unknown_options(tmp_path):
+    path = tmp_path / "pair.mocp"
+    mocpack.write_scene({"a": walk(1.0), "b": walk(0.5)}, path, effort="fast")
+    assert {clip.frame_rate for clip in mocpack.read_scene(path, fps=30).values()} == {30}
+    with pytest.raises(UsageError, match=naming("pair.mocp 'fsp' fps")):
+        mocpack.read_scene(path, fsp=30)
+    with pytest.raises(UsageError, match=naming("pair.mocp robot")):
+        mocpack.read_scene(path, robot="arm.urdf")

@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from mocpack.cli import files, options
+from mocpack.common.choice import find_index
 from mocpack.corpora.reading import open_corpus
 from mocpack.errors import UsageError, name_errors
-from mocpack.io.choice import find_index
 
 
 def run(

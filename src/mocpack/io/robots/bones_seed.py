@@ -14,9 +14,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from mocpack.common.arrays import F64
+from mocpack.common.choice import list_names
 from mocpack.errors import CorruptionError, UnsupportedClipError, UsageError
 from mocpack.io.assumptions import warn_of_frame_rate
-from mocpack.io.choice import list_names
 from mocpack.io.robots.kinematics import RobotMotion
 from mocpack.io.robots.model import Robot
 from mocpack.io.robots.motion import build_clip, match_columns_by_name, to_angles

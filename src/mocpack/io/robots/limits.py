@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from mocpack.common.choice import list_names
 from mocpack.errors import CorruptionError
-from mocpack.io.choice import list_names
 from mocpack.io.robots.model import Robot
 from mocpack.model.clip import Clip
 

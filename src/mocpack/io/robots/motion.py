@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from mocpack.common.arrays import F64
+from mocpack.common.choice import list_names
 from mocpack.errors import CorruptionError, InvalidClipError, UsageError
 from mocpack.io.assumptions import choose_frame_rate
-from mocpack.io.choice import list_names
 from mocpack.io.robots.model import UP, Robot
 from mocpack.model import rotations
 from mocpack.model.clip import Clip

@@ -17,8 +17,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from mocpack.common.arrays import F64
+from mocpack.common.choice import find_index, list_names
 from mocpack.errors import CorruptionError, FormatError, SceneError
-from mocpack.io.choice import find_index, list_names
 from mocpack.io.robots import restricted_pickle
 from mocpack.io.robots.kinematics import robot_motion
 from mocpack.io.robots.model import Robot

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mocpack.common.arrays import F64
+from mocpack.common.choice import list_names
 from mocpack.errors import CorruptionError
-from mocpack.io.choice import list_names
 from mocpack.io.robots.kinematics import robot_motion
 from mocpack.io.robots.model import Robot
 from mocpack.io.robots.motion import (

@@ -75,7 +75,7 @@ def _open(
         return LineSource(sys.stdin)
     if "://" in source:
         return open_source(source)
-    clip = files.read_clip(source, frames=frames, **reading.to_arguments())
+    clip = files.read_motion(files.open_input(source, **reading.to_arguments()), frames=frames)
     if not isinstance(clip, mocpack.Clip):
         raise UsageError(f"{source}: live streams need a skeleton, got a vertex animation")
     return ClipSource(clip, speed, loop=loop)
