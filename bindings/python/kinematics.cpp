@@ -39,10 +39,11 @@ NewArray<double, 2> hinge_angles(const Skeleton& skeleton, Rotations rotations, 
 	return angles;
 }
 
-// ((promised_max, joint_max, joint_mean, joint_rms, worst_frame, worst_joint), by frame, by joint)
+// ((promised_max, joint_max, joint_mean, joint_rms, worst_frame, worst_joint), maxima by frame (T), by joint
+// (J), distances (T, J))
 using Found = std::tuple<double, double, double, double, int64_t, int64_t>;
 
-std::tuple<Found, NewArray<double, 1>, NewArray<double, 1>>
+std::tuple<Found, NewArray<double, 1>, NewArray<double, 1>, NewArray<double, 2>>
 clip_errors(const Skeleton& skeleton, Rotations rotations_a, Translations translations_a,
 			Rotations rotations_b, Translations translations_b, double shell)
 {
@@ -53,17 +54,18 @@ clip_errors(const Skeleton& skeleton, Rotations rotations_a, Translations transl
 	size_t frames = rotations_a.shape(0), joints = rotations_a.shape(1);
 	auto frame_max = new_array<double, 1>({frames});
 	auto joint_max = new_array<double, 1>({joints});
+	auto distances = new_array<double, 2>({frames, joints});
 	mocpack_ClipErrors errors;
 	{
 		nb::gil_scoped_release release;
 		auto scratch = std::make_unique<unsigned char[]>(mocpack_clip_errors_scratch_size(joints));
 		mocpack_clip_errors(&skeleton.view, rotations_a.data(), translations_a.data(), rotations_b.data(),
 							translations_b.data(), frames, shell, scratch.get(), &errors, frame_max.data(),
-							nullptr, joint_max.data());
+							nullptr, joint_max.data(), distances.data());
 	}
 	Found found(errors.promised_max, errors.joint_max, errors.joint_mean, errors.joint_rms,
 				errors.worst_frame, errors.worst_joint);
-	return {found, frame_max, joint_max};
+	return {found, frame_max, joint_max, distances};
 }
 
 int64_t normalize_rotations(MutableArray<double, nb::shape<-1, -1, 4>> rotations, double tolerance)

@@ -32,7 +32,7 @@ const int32_t translated[] = {0};
 const mocpack_Skeleton arm = {2, parents, offsets, 1, end_joints, end_sites, 1, translated};
 
 mocpack_ClipErrors compare(const std::vector<double>& decoded, size_t frames, double* frame_max,
-						   double* frame_mean, double* joint_max)
+						   double* frame_mean, double* joint_max, double* distances = nullptr)
 {
 	std::vector<double> still(8 * frames, 0.0), places(3 * frames, 0.0);
 	for (size_t k = 3; k < still.size(); k += 4)
@@ -40,7 +40,7 @@ mocpack_ClipErrors compare(const std::vector<double>& decoded, size_t frames, do
 	void* scratch = std::malloc(mocpack_clip_errors_scratch_size(2));
 	mocpack_ClipErrors errors;
 	mocpack_clip_errors(&arm, still.data(), places.data(), decoded.data(), places.data(), frames, 0.03,
-						scratch, &errors, frame_max, frame_mean, joint_max);
+						scratch, &errors, frame_max, frame_mean, joint_max, distances);
 	std::free(scratch);
 	return errors;
 }
@@ -70,12 +70,15 @@ void turned_root(size_t frames)
 	std::vector<double> decoded(8 * frames, 0.0);
 	for (size_t t = 0; t < frames; ++t)
 		decoded[8 * t + 2] = 0.5, decoded[8 * t + 3] = std::sqrt(0.75), decoded[8 * t + 7] = 1;
-	std::vector<double> frame_mean(frames);
-	mocpack_ClipErrors errors = compare(decoded, frames, nullptr, frame_mean.data(), nullptr);
+	std::vector<double> frame_mean(frames), distances(2 * frames);
+	mocpack_ClipErrors errors =
+		compare(decoded, frames, nullptr, frame_mean.data(), nullptr, distances.data());
 	check(near(errors.promised_max, 0.6) && near(errors.joint_max, 0.4),
 		  "a turned root moves what hangs on it");
 	check(near(errors.joint_mean, 0.2), "the mean of 0 and 0.4");
 	check(near(frame_mean[0], 0.2) && near(frame_mean[frames - 1], 0.2), "the mean of each frame");
+	for (size_t t = 0; t < frames; ++t)
+		check(near(distances[2 * t], 0) && near(distances[2 * t + 1], 0.4), "the distance of each joint");
 	check(near(errors.joint_rms, std::sqrt(0.08)), "the root of the mean of 0 and 0.16");
 }
 

@@ -55,7 +55,7 @@ struct Encoder
 			Memory scratch(mocpack_clip_errors_scratch_size(JOINTS));
 			mocpack_clip_errors(&body.skeleton, clip.rotations, clip.translations, made.rotations,
 								made.translations, clip.frame_count, 0.03, scratch.at, errors, nullptr,
-								nullptr, nullptr);
+								nullptr, nullptr, nullptr);
 			mocpack_keysine_release(&work, &made);
 		}
 		check(counter.held == 0, "all memory is given back");

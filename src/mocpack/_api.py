@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
-from typing import Literal, TypedDict, Unpack, overload
+from typing import Literal, Unpack, overload
 
 from mocpack import rate
 from mocpack.codec import Codec
-from mocpack.codecs.registry import AUTO_CODEC, EXACT_CODEC, codec_class, codec_ids, parse_codec
+from mocpack.codecs.registry import AUTO_CODEC
 from mocpack.common.arguments import check_local_path
 from mocpack.common.source import Openable, open_source
 from mocpack.common.units import (
     Angle,
     Length,
-    parse_angle_argument,
-    parse_length_argument,
-    parse_size,
 )
 from mocpack.container import (
     DEFAULT_LIMIT,
@@ -30,11 +25,8 @@ from mocpack.container import (
     scene_parts,
 )
 from mocpack.errors import (
-    BoundError,
     FormatError,
-    LosslessWarning,
     MemoryLimitError,
-    UnsupportedClipError,
     UsageError,
     name_errors,
 )
@@ -48,14 +40,11 @@ from mocpack.io.atomic import write_atomically
 from mocpack.io.conversion_report import CharacterFit
 from mocpack.io.motion_file import MotionFile, ReadOptions, refuse_options
 from mocpack.io.reading import sample_evenly
-from mocpack.model.clip import AnyClip, Clip, VertexClip, check_coordinates
+from mocpack.model.clip import AnyClip, Clip, VertexClip
 from mocpack.model.header import array_bytes
 from mocpack.motion import Motion as Motion
 from mocpack.motion import list_packed_clips
-from mocpack.rate.joint_bounds import JointErrors, parse_joint_errors
-from mocpack.rate.presets import preset_bound
-
-EFFORTS = ("fast", "default", "best")
+from mocpack.rate.joint_bounds import JointErrors
 
 
 @overload
@@ -139,7 +128,7 @@ def write(
     dialect: str | None = None,
     into: str | Path | None = None,
     allow_outside: bool = False,
-    **encoding: Unpack[EncodingOptions],
+    **encoding: Unpack[rate.EncodingOptions],
 ) -> CharacterFit | None:
     """Write a clip atomically, in the format of the path's extension.
 
@@ -215,8 +204,8 @@ def encode(
     BoundError
         If the codec cannot meet the target.
     """
-    made = encode_measured(
-        clip,
+    check_clip(clip)
+    codecs, wanted = rate.parse_encoding(
         codec,
         max_error=max_error,
         mean_error=mean_error,
@@ -227,89 +216,21 @@ def encode(
         max_angle=max_angle,
         joint_errors=joint_errors,
     )
-    if made.lossless_reason is not None:
-        warnings.warn(f"stored without loss: {made.lossless_reason}", LosslessWarning, stacklevel=2)
+    made = rate.encode_clip(clip, codecs, wanted)
+    made.warn_if_lossless()
     return made.data
-
-
-class TargetOptions(TypedDict, total=False):
-    """The target options of `encode`."""
-
-    max_error: str | Length | None
-    mean_error: str | Length | None
-    ratio: float | None
-    size: str | int | None
-    max_angle: str | Angle | None
-    joint_errors: JointErrors | None
-
-
-class SearchOptions(TargetOptions, total=False):
-    """The options of `encode` besides the codec."""
-
-    preset: str | None
-    effort: str | None
-
-
-class EncodingOptions(SearchOptions, total=False):
-    """All options of `encode`."""
-
-    codec: Codec | str
 
 
 def encode_measured(
     clip: AnyClip,
     codec: Codec | str = AUTO_CODEC,
     *,
-    preset: str | None = None,
     effort: str | None = None,
-    **target_options: Unpack[TargetOptions],
+    **target: Unpack[rate.TargetOptions],
 ) -> rate.Attempt:
     """Encode as `encode` does, without its warning; return the file with what was measured."""
-    may_choose = codec == AUTO_CODEC
-    codec = parse_codec(codec) if isinstance(codec, str) else codec
-    if not isinstance(codec, Codec):
-        raise UsageError(f"codec must be a Codec or a spec such as 'keysine', got {codec!r:.80}")
     check_clip(clip)
-    if may_choose and clip.header.kind not in codec.kinds:
-        codec = parse_codec(EXACT_CODEC)
-    if effort is not None:
-        check_effort(effort)
-    check_kind(codec, clip.header.kind)
-    check_coordinates(clip)
-    if preset is not None:
-        beside: TargetOptions = {
-            "max_angle": target_options.pop("max_angle", None),
-            "joint_errors": target_options.pop("joint_errors", None),
-        }
-        if any(value is not None for value in target_options.values()):
-            raise UsageError(f"preset {preset!r} cannot be combined with another target")
-        target_options = {"max_error": preset_bound(preset, clip), **beside}
-    target = parse_target(**target_options)
-    try:
-        return rate.encode_to_target(clip, codec, target, effort=effort)
-    except BoundError as error:
-        if may_choose and isinstance(clip, VertexClip):
-            raise BoundError(f"{error}; codec latent-spline makes vertices smaller") from error
-        if not may_choose or target.size or target.ratio:
-            raise
-        reason = str(error)
-    bounds = rate.effective_bounds(codec, target)
-    exact = rate.encode_to_target(clip, parse_codec(EXACT_CODEC), bounds)
-    return replace(exact, lossless_reason=reason)
-
-
-def parse_target(**target_options: Unpack[TargetOptions]) -> rate.Target:
-    """Parse the target options of `encode`; an invalid one is a `UsageError`."""
-    max_error, mean_error = target_options.get("max_error"), target_options.get("mean_error")
-    size, max_angle = target_options.get("size"), target_options.get("max_angle")
-    return rate.Target(
-        None if max_error is None else parse_length_argument("max_error", max_error),
-        None if mean_error is None else parse_length_argument("mean_error", mean_error),
-        target_options.get("ratio"),
-        None if size is None else parse_size(size),
-        None if max_angle is None else parse_angle_argument("max_angle", max_angle),
-        parse_joint_errors(target_options.get("joint_errors")),
-    )
+    return rate.encode_clip(clip, *rate.parse_encoding(codec, effort=effort, **target))
 
 
 def read_scene(path: str | Path, **options: Unpack[ReadOptions]) -> dict[str, AnyClip]:
@@ -336,20 +257,20 @@ def read_scene(path: str | Path, **options: Unpack[ReadOptions]) -> dict[str, An
 
 
 def write_scene(
-    clips: Mapping[str, AnyClip], path: str | Path, **target: Unpack[EncodingOptions]
+    clips: Mapping[str, AnyClip], path: str | Path, **encoding: Unpack[rate.EncodingOptions]
 ) -> None:
     """Write several clips to one file atomically: .mocp or .c3d.
 
-    For .mocp, `target` are the options of `encode`. For .c3d, every clip must consist of markers;
+    For .mocp, `encoding` are the options of `encode`. For .c3d, every clip must consist of markers;
     it becomes a subject of the file.
     """
     check_local_path("path", path)
     extension = Path(path).suffix
     if supports_scenes(extension):
-        refuse_options(path, "only .mocp files support", target)
+        refuse_options(path, "only .mocp files support", encoding)
         write_atomically(write_scene_bytes(clips, extension), path)
     elif extension.lower() == ".mocp":
-        write_atomically(encode_scene(clips, **target), path)
+        write_atomically(encode_scene(clips, **encoding), path)
     else:
         raise UsageError(f"{path}: several clips can be written as .mocp or .c3d")
 
@@ -357,7 +278,9 @@ def write_scene(
 def encode_scene(
     clips: Mapping[str, AnyClip],
     codec: Codec | str = AUTO_CODEC,
-    **options: Unpack[SearchOptions],
+    *,
+    effort: str | None = None,
+    **target: Unpack[rate.TargetOptions],
 ) -> bytes:
     """Encode several clips to the bytes of one .mocp file, each as `encode` does."""
     if not isinstance(clips, Mapping):
@@ -365,7 +288,9 @@ def encode_scene(
     for name in clips:
         if not isinstance(name, str):
             raise UsageError(f"names of clips must be strings, got {name!r:.80}")
-    return pack_scene({name: encode(clip, codec, **options) for name, clip in clips.items()})
+    return pack_scene(
+        {name: encode(clip, codec, effort=effort, **target) for name, clip in clips.items()}
+    )
 
 
 def decode_scene(
@@ -461,19 +386,3 @@ def check_clip(clip: object) -> None:
     """Raise `UsageError` if an argument is not a clip."""
     if not isinstance(clip, Clip | VertexClip):
         raise UsageError(f"clip must be a Clip or a VertexClip, got {clip!r:.80}")
-
-
-def check_effort(effort: str) -> None:
-    """Raise `UsageError` for an unknown effort."""
-    if not isinstance(effort, str) or effort not in EFFORTS:
-        raise UsageError(f"effort must be one of {', '.join(EFFORTS)}, got {effort!r}")
-
-
-def check_kind(codec: Codec, kind: str) -> None:
-    """Raise `UnsupportedClipError` if the codec cannot encode this kind of clip."""
-    if kind not in codec.kinds:
-        able = [i for i in codec_ids() if kind in codec_class(i).kinds]
-        raise UnsupportedClipError(
-            f"{codec.codec_id} encodes {' and '.join(codec.kinds)}, but the clip contains {kind}; "
-            f"codecs for {kind}: {', '.join(able)}"
-        )

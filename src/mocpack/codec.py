@@ -18,7 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from mocpack import _core
 from mocpack._core import WindowPlan
 from mocpack.common.arguments import check_fields, did_you_mean
 from mocpack.common.arrays import F32, F64
+from mocpack.common.json_object import Json, JsonObject
 from mocpack.common.source import BytesSource, Source
 from mocpack.common.units import parse_angle, parse_length
 from mocpack.errors import (
@@ -37,11 +38,22 @@ from mocpack.errors import (
     UnsupportedVersionError,
     UsageError,
 )
-from mocpack.model.clip import AnyClip, Clip
-from mocpack.model.header import array_bytes
-from mocpack.model.kinematics import MotionError
+from mocpack.model.clip import AnyHeader, Clip
+from mocpack.model.header import BaseClip, array_bytes
 
-Measure = Callable[[Clip], tuple[F64, F64]]
+if TYPE_CHECKING:  # type checkers know defaults of TypeVar, Python from 3.13
+    from typing_extensions import TypeVar
+
+    C = TypeVar("C", bound=BaseClip, default=Any)
+    H = TypeVar("H", bound=AnyHeader, default=Any)
+else:
+    from typing import TypeVar
+
+    C = TypeVar("C")
+    H = TypeVar("H")
+
+EFFORTS = ("fast", "default", "best")
+Measure = Callable[[C], tuple[F64, F64]]
 """Returns the errors of a decoded clip in its file, where scales apply, in meters: the largest of
 each frame (T,) and the mean of each frame (T,), over all joints of the codec."""
 Read = Callable[[int, int], bytes]
@@ -102,8 +114,12 @@ class Payload:
 
 
 @dataclass(frozen=True)
-class Codec(ABC):
-    """Abstract base class of codecs."""
+class Codec(ABC, Generic[C, H]):
+    """Abstract base class of codecs, for the clips `C` with headers `H`.
+
+    ``Codec[Clip, ClipHeader]`` encodes motions of skeletons. Without types, a codec may be of any
+    kind, and `kinds` says which.
+    """
 
     codec_id: ClassVar[str]
     bitstream_version: ClassVar[int]
@@ -132,9 +148,9 @@ class Codec(ABC):
     """The codec as its paper has it: the parameters that differ from the defaults; None without a
     paper. ``settings=paper`` stands for them."""
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls) -> None:
         """Add a check of parameter types to the codec's own `__post_init__`."""
-        super().__init_subclass__(**options)
+        super().__init_subclass__()
         own = cls.__dict__.get("__post_init__")
 
         def check(self: Codec) -> None:
@@ -174,22 +190,22 @@ class Codec(ABC):
             )
 
     @abstractmethod
-    def encode(self, clip: Any) -> bytes:
+    def encode(self, clip: C) -> bytes:
         """Compress a clip to a payload."""
 
     @abstractmethod
-    def decode(self, payload: bytes, header: Any) -> AnyClip:
+    def decode(self, payload: bytes, header: H) -> C:
         """Decode a payload.
 
         Payloads are untrusted: truncated bytes raise `TruncatedError`, malformed bytes another
         `FormatError`, and nothing else. Memory must be proportional to what the payload can hold.
         """
 
-    def open(self, payload: Payload | bytes, header: Any) -> Decoder:
+    def open(self, payload: Payload | bytes, header: H) -> Decoder[C, H]:
         """Return a decoder of one payload, for random access."""
         return Decoder(self, as_payload(payload), header)
 
-    def encode_verified(self, clip: Any, measure: Measure | None = None) -> Encoded:
+    def encode_verified(self, clip: C, measure: Measure[C] | None = None) -> Encoded[C]:
         """Encode a clip and decode the result.
 
         A payload that the decoder rejects is a `BoundError`. `measure` is for codecs whose payloads
@@ -217,7 +233,7 @@ class Codec(ABC):
         max_angle: float | None = None,
         joint_errors: tuple[float, ...] | None = None,
         joint_angles: tuple[float, ...] | None = None,
-    ) -> Codec:
+    ) -> Self:
         """Return the codec with these error bounds, in meters and radians.
 
         `joint_errors` and `joint_angles` (0: none) hold the bounds of each joint, for codecs with
@@ -225,16 +241,17 @@ class Codec(ABC):
         """
         raise UsageError(f"{self.codec_id} does not support error bounds")
 
-    def with_effort(self, effort: str) -> Codec:
+    def with_effort(self, effort: str) -> Self:
         """Return the codec with another `effort`, or unchanged if it has no such parameter."""
-        changed: dict[str, Any] = {"effort": effort}
-        return replace(self, **changed) if "effort" in self.__dataclass_fields__ else self
+        check_effort(effort)
+        changed = {"effort": effort} if "effort" in self.__dataclass_fields__ else {}
+        return replace(self, **changed)
 
-    def alternatives(self) -> Sequence[Codec]:
+    def alternatives(self) -> Sequence[Codec[C, H]]:
         """Return the settings from which to search `quality`; the smallest file wins."""
         return (self,)
 
-    def tuning_rounds(self, clip: Any, goal: Goal, *, effort: str) -> Rounds | None:
+    def tuning_rounds(self, clip: C, goal: Goal, *, effort: str) -> Rounds | None:
         """Return the codec's parameter search for `goal`; None if the codec has none.
 
         `effort` is "fast", "default" or "best"; "best" is exhaustive where possible. The result
@@ -242,16 +259,16 @@ class Codec(ABC):
         """
         return None
 
-    def expected_trials(self, clip: Any, *, effort: str) -> int | None:
+    def expected_trials(self, clip: C, *, effort: str) -> int | None:
         """Return about how many settings the search tries; None if unknown."""
         return None
 
-    def params(self) -> dict[str, Any]:
+    def params(self) -> JsonObject:
         """Return the parameters as JSON-compatible values; `from_params` inverts it."""
         return asdict(self)
 
     @classmethod
-    def from_params(cls, params: dict[str, Any]) -> Self:
+    def from_params(cls, params: Mapping[str, Json]) -> Self:
         """Build the codec from parameters; missing ones take their defaults.
 
         ``settings="paper"`` stands for `paper_settings`; parameters beside it take precedence.
@@ -277,7 +294,7 @@ class Codec(ABC):
             raise UsageError(f"{cls.codec_id}: {error}") from error
 
     @classmethod
-    def from_file(cls, params: dict[str, Any], needed: frozenset[str]) -> Self:
+    def from_file(cls, params: Mapping[str, Json], needed: frozenset[str]) -> Self:
         """Build the codec from the parameters of a file; `needed` are those marked as required.
 
         Unknown parameters and unknown values are ignored unless they are required.
@@ -357,7 +374,7 @@ class WindowWriter(Protocol):
         ...
 
 
-class Decoder:
+class Decoder(Generic[C, H]):
     """One open payload. Threads and forked processes may share it.
 
     The base class decodes the whole payload once and returns parts of it. A codec with random
@@ -369,29 +386,30 @@ class Decoder:
     is_indexed: ClassVar[bool] = False
     """Whether `byte_ranges` locates frames after reading only the start of the payload."""
 
-    def __init__(self, codec: Codec, payload: Payload, header: Any) -> None:
+    def __init__(self, codec: Codec[C, H], payload: Payload, header: H) -> None:
         self.codec, self.payload, self.header = codec, payload, header
-        self._kept: tuple[tuple[int, ...] | None, Any] | None = None
+        self._kept: tuple[tuple[int, ...] | None, C] | None = None
 
-    def clip(self) -> Any:
+    def clip(self) -> C:
         """Return the whole clip."""
         return self.codec.decode(self.payload.read_all(), self.header)
 
-    def frames(self, start: int, stop: int, joints: Sequence[int] | None = None) -> Any:
+    def frames(self, start: int, stop: int, joints: Sequence[int] | None = None) -> C:
         """Return frames `start` to `stop`, half-open, of `joints` and their ancestors (None: all).
 
         The skeleton of the result contains only these joints.
         """
-        return self._decoded(joints).frames(start, stop)
+        return self._decode_all(joints).frames(start, stop)
 
-    def joints(self, joints: Sequence[int]) -> Clip:
+    def joints(self, joints: Sequence[int]) -> C:
         """Return all frames of `joints` and their ancestors."""
-        found: Clip = self.clip().joints(joints)
-        return found
+        return self.clip().joints(joints)
 
     def arrays(self, start: int, stop: int) -> tuple[F64, F64]:
         """Return rotations (T, J, 4) and translations (T, M, 3) of frames `start` to `stop`."""
         part = self.frames(start, stop)
+        if not isinstance(part, Clip):
+            raise UsageError("a vertex animation has no rotations")
         return np.asarray(part.rotations), np.asarray(part.translations)
 
     def window_writer(self) -> WindowWriter:
@@ -406,17 +424,17 @@ class Decoder:
         """
         return None
 
-    def sample(self, at: float) -> Any:
+    def sample(self, at: float) -> C:
         """Return the pose at a frame index, which may be fractional, as a one-frame clip."""
         first = int(at)
         pair = self.frames(first, min(first + 2, self.header.frame_count))
         return pair.pose_at(at - first)
 
-    def preview(self) -> Any:
+    def preview(self) -> C:
         """Return a coarse version of the clip quickly; the base class returns the whole clip."""
-        return self._decoded(None)
+        return self._decode_all(None)
 
-    def partial(self) -> Any:
+    def partial(self) -> C:
         """Return the decodable part of a truncated payload, shorter or coarser than the clip.
 
         Raises
@@ -447,13 +465,13 @@ class Decoder:
         """Return the approximate memory of `preview` in bytes."""
         return self.memory_needed(0, self.header.frame_count)
 
-    def _decoded(self, joints: Sequence[int] | None) -> Any:
+    def _decode_all(self, joints: Sequence[int] | None) -> C:
         """Return all frames of some joints; the last result is cached."""
         wanted = None if joints is None else tuple(joints)
         kept = self._kept  # one read: another thread may replace it
         if kept is not None and kept[0] == wanted:
             return kept[1]
-        if kept is not None and kept[0] is None:
+        if kept is not None and kept[0] is None and joints is not None:
             return kept[1].joints(joints)
         if self.payload.is_truncated:
             part = self.partial()
@@ -476,6 +494,12 @@ class ArrayWindows:
     def write(self, plan: WindowPlan, start: int, stop: int, out: F32) -> None:
         rotations, translations = self.arrays(start, stop)
         _core.write_window_from_arrays(plan, rotations, translations, 0.0, out)
+
+
+def check_effort(effort: object) -> None:
+    """Raise `UsageError` for an unknown effort."""
+    if not isinstance(effort, str) or effort not in EFFORTS:
+        raise UsageError(f"effort must be one of {', '.join(EFFORTS)}, got {effort!r}")
 
 
 def as_payload(payload: Payload | bytes) -> Payload:
@@ -505,22 +529,19 @@ class Quality:
 
 
 @dataclass(frozen=True)
-class Encoded:
+class Encoded(Generic[C]):
     """A payload, and the clip that the decoder returned for these bytes.
 
     Attributes
     ----------
     payload : bytes
     decoded : Clip or VertexClip
-    error : MotionError, optional
-        Error of `decoded` against the original, if the encoder measured it.
     work_share : float
         Share of the encoder's budget of work that was spent; 0 if it has none.
     """
 
     payload: bytes
-    decoded: Any
-    error: MotionError | None = None
+    decoded: C
     work_share: float = 0.0
 
 

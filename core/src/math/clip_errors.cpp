@@ -138,7 +138,8 @@ size_t mocpack_clip_errors_scratch_size(size_t joint_count)
 void mocpack_clip_errors(const mocpack_Skeleton* skeleton, const double* rotations_a,
 						 const double* translations_a, const double* rotations_b,
 						 const double* translations_b, size_t frames, double shell, void* scratch,
-						 mocpack_ClipErrors* errors, double* frame_max, double* frame_mean, double* joint_max)
+						 mocpack_ClipErrors* errors, double* frame_max, double* frame_mean, double* joint_max,
+						 double* distances)
 {
 	size_t count = skeleton->joint_count;
 	Joint* joints = static_cast<Joint*>(scratch);
@@ -158,6 +159,8 @@ void mocpack_clip_errors(const mocpack_Skeleton* skeleton, const double* rotatio
 			largest = larger_of(largest, poses.largest[l]);
 			for (size_t j = 0; joint_max && j < count; ++j)
 				joint_max[j] = larger_of(joint_max[j], joints[j].all[l]);
+			for (size_t j = 0; distances && j < count; ++j)
+				distances[(t + l) * count + j] = std::sqrt(dot(joints[j].shift, joints[j].shift)[l]);
 			if (frame_max)
 				frame_max[t + l] = std::sqrt(poses.all[l]);
 			if (frame_mean)

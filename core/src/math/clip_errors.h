@@ -25,14 +25,14 @@ extern "C"
 	/* Compares two motions of one skeleton (clip_errors.cpp).
 	 *
 	 * frame_max (T) and joint_max (J) receive the maximum error per frame and per joint, frame_mean (T) the
-	 * mean error of joint centers per frame; each may be null.
+	 * mean error of joint centers per frame, distances (T, J) that of each joint center; each may be null.
 	 * scratch has mocpack_clip_errors_scratch_size(J) bytes, aligned as by malloc. */
 	size_t mocpack_clip_errors_scratch_size(size_t joint_count);
 	void mocpack_clip_errors(const mocpack_Skeleton* skeleton, const double* rotations_a,
 							 const double* translations_a, const double* rotations_b,
 							 const double* translations_b, size_t frames, double shell, void* scratch,
 							 mocpack_ClipErrors* errors, double* frame_max, double* frame_mean,
-							 double* joint_max);
+							 double* joint_max, double* distances);
 
 	/* Displacements of all joints in every stride-th frame: rows (4, ⌈T / stride⌉, J) with x, y and z of the
 	 * center in the frame of the original joint, and the largest squared displacement of all points of the

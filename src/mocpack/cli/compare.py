@@ -68,8 +68,13 @@ def run(
         measured = format_angle(math.radians(comparison["angle_deg_max"] or 0.0))
         broken = describe_excess(packed, "angle error", format_angle(angle), measured)
     if as_json:
-        pair = {"ok": broken is None, "error": broken, "original": original, "input": packed}
-        bound = {
+        pair: dict[str, object] = {
+            "ok": broken is None,
+            "error": broken,
+            "original": original,
+            "input": packed,
+        }
+        bound: dict[str, object] = {
             "declared_mm": to_millimeters(declared),
             "declared_angle_deg": to_degrees(angle),
             "joint_bounds": joint_bound_facts(after.header, errors),

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
-from mocpack import _api, rate
+from mocpack import rate
 from mocpack.cli import files, options
 from mocpack.cli.batch import Job, run_command
-from mocpack.cli.encoding import Encoding, Target
+from mocpack.cli.encoding import Encoding, select_given
 from mocpack.cli.inputs import (
     MOTION_EXTENSIONS,
     ROBOT_MOTION_EXTENSIONS,
@@ -23,7 +25,6 @@ from mocpack.cli.notes import join_notes
 from mocpack.cli.reading import Reading
 from mocpack.cli.tables import make_table
 from mocpack.codec import Codec
-from mocpack.codecs.registry import AUTO_CODEC, parse_codec
 from mocpack.common.choice import list_names
 from mocpack.common.units import (
     format_angle,
@@ -34,8 +35,10 @@ from mocpack.common.units import (
 )
 from mocpack.errors import MocpackError, name_errors
 from mocpack.io.assumptions import describe_assumptions
-from mocpack.model.clip import AnyClip, Clip, VertexClip
-from mocpack.rate.presets import body_size, preset_bound
+from mocpack.model.clip import AnyClip, Clip
+from mocpack.rate import EncodingOptions, Target
+from mocpack.rate.joint_bounds import list_pairs
+from mocpack.rate.presets import body_size
 
 PACKED_NOTE = "the input is compressed already: errors are measured against it, not its source"
 PLAUSIBLE_BODY_M = (0.1, 20.0)  # with a given unit; bodies of other sizes get a warning
@@ -67,7 +70,8 @@ def run(
     as_json: options.Json = False,
 ) -> int:
     """Compress motion files to .mocp; prints ratio, errors and bits per frame."""
-    spec, target = encoding.parse(ratio=ratio, size=size)
+    encoding_options = encoding.options(ratio=ratio, size=size)
+    codecs, target = rate.parse_encoding(**encoding_options)
     sources = find_sources(
         inputs, MOTION_EXTENSIONS if reading.robot is None else ROBOT_MOTION_EXTENSIONS
     )
@@ -75,13 +79,13 @@ def run(
     for source, path in zip(sources, outputs, strict=True):
         files.check_packed_name(path, [source.path])
     given = reading.to_arguments(frames=frames, find_hinges=find_hinges)
-    settings = {"spec": spec, "target": target, **given}
+    settings = {"encoding": encoding_options, **given}
     work = [
         Job(source.path, (goal,), settings, force)
         for source, goal in zip(sources, outputs, strict=True)
     ]
     return run_command(
-        _compress,
+        partial(_compress, codecs, target),
         work,
         as_json=as_json,
         dry_run=dry_run,
@@ -94,10 +98,17 @@ def run(
 
 
 def _compress(
-    source: str, goal: str, *, force: bool, spec: str, target: Target, **reading: Any
+    codecs: Sequence[Codec],
+    target: Target,
+    source: str,
+    output: str,
+    *,
+    force: bool,
+    encoding: EncodingOptions,
+    **reading: Any,
 ) -> dict[str, Any]:
     """Compress one file and return its numbers for the table and ``--json``."""
-    files.check_output(goal, force=force, sources=[source])
+    files.check_output(output, force=force, sources=[source])
     frames, find_hinges = reading.pop("frames", None), reading.pop("find_hinges", False)
     unit = reading.get("unit")
     file = files.open_input(source, **reading)
@@ -107,14 +118,17 @@ def _compress(
     if find_hinges and isinstance(clip, Clip):
         clip = clip.with_hinges(detect=True)
     with name_errors(source, MocpackError):
-        made = _api.encode_measured(clip, spec, **target)
+        made = rate.encode_clip(clip, codecs, target)
     data, errors = made.data, made.errors
-    files.write_output(data, goal, force=force)
+    files.write_output(data, output, force=force)
     raw = rate.raw_size(clip)
-    default = _default_bound(clip, spec, target) if "joint_errors" in target else errors.declared
+    default = errors.declared
+    if target.joint_errors:
+        default = target.for_clip(clip).max_error or codecs[0].error_bound
     return {
         "codec": made.codec.codec_id,
-        "target": _describe_target(made.codec, target, default) + _advice(clip, spec),
+        "target": _describe_target(made.codec, encoding, default)
+        + _advice(clip.header.kind, codecs),
         "frames": clip.frame_count,
         "others_inside": inside[1:],
         "hinges_found": clip.metadata.get("hinges_found", {}),
@@ -127,7 +141,7 @@ def _compress(
         "bytes": len(data),
         "ratio": raw / len(data),
         "bits_per_frame": 8 * len(data) / clip.frame_count,
-        "preset": target.get("preset"),
+        "preset": target.preset,
         "bound_mm": to_millimeters(errors.declared),
         "max_error_mm": to_millimeters(errors.max),
         "joint_bounds": joint_bound_facts(clip.header, errors),
@@ -137,37 +151,32 @@ def _compress(
     }
 
 
-def _default_bound(clip: AnyClip, spec: str, target: Target) -> float | None:
-    """Return the bound in meters of joints without one of their own, if no length is given."""
-    if "preset" in target:
-        return preset_bound(target["preset"], clip)
-    return parse_codec(spec).error_bound
-
-
-def _describe_target(codec: Codec, target: Target, default: float | None) -> str:
+def _describe_target(codec: Codec, encoding: EncodingOptions, default: float | None) -> str:
     """Describe the target, or the codec's own parameters if there is no target.
 
     `default` is the bound in meters that applies if the target names none.
     """
-    joints = "".join(f", {name} {bound}" for name, bound in target.get("joint_errors", ()))
-    if "preset" in target:
+    given = {k: v for k, v in select_given(encoding).items() if k != "effort"}
+    pairs = list_pairs(encoding.get("joint_errors"))
+    given.pop("joint_errors", None)
+    joints = "".join(f", {name} {bound}" for name, bound in pairs)
+    if "preset" in given:
         bound = format_length(default or 0.0)
-        angle = f" and {target['max_angle']}" if "max_angle" in target else ""
+        angle = f" and {given['max_angle']}" if "max_angle" in given else ""
         within = f"maximum error {bound}{angle}{joints}"
-        return f"preset {target['preset']}, {within}, with {codec.codec_id}"
-    others = ("effort", "joint_errors")
-    given = [f"{name} {value}" for name, value in target.items() if name not in others]
-    if default is not None and not {"max_error", "mean_error", "ratio", "size"} & target.keys():
-        given.insert(0, f"max_error {format_length(default)}")
+        return f"preset {given['preset']}, {within}, with {codec.codec_id}"
+    if default is not None and not {"max_error", "mean_error", "ratio", "size"} & given.keys():
+        given = {"max_error": format_length(default), **given}
     if given or joints:
-        return f"{' and '.join(given)}{joints}, with {codec.codec_id}"
+        targets = " and ".join(f"{name} {value}" for name, value in given.items())
+        return f"{targets}{joints}, with {codec.codec_id}"
     own = ", ".join(f"{name}={value}" for name, value in codec.params().items())
     return codec.codec_id + (own and f" with {own}")
 
 
-def _advice(clip: AnyClip, spec: str) -> str:
+def _advice(kind: str, codecs: Sequence[Codec]) -> str:
     """Name the codec to try for vertices that were packed without loss because none was named."""
-    if not isinstance(clip, VertexClip) or spec != AUTO_CODEC:
+    if kind != "vertices" or len(codecs) == 1:
         return ""
     return "; --codec latent-spline makes vertices smaller, with an error"
 

@@ -59,15 +59,15 @@ def run(
             back = _api.decode(path.read_bytes())
             assert isinstance(back, Clip)
             decoded = back
-            errors = compare(clip, decoded).to_dict()
+            errors = compare(clip, decoded)
             table.add_row(
                 path.name,
                 bound or "-",
                 format_size(len(data)),
                 f"{rate.raw_size(clip) / len(data):.1f}",
-                format_length(errors["max_error_mm"] / 1000),
-                format_length(errors["mean_mm"] / 1000),
-                f"{errors['velocity_cm_s']:.3f}",
+                format_length((errors["max_error_mm"] or 0.0) / 1000),
+                format_length((errors["mean_mm"] or 0.0) / 1000),
+                f"{errors['velocity_cm_s'] or 0.0:.3f}",
             )
             bar.advance(task)
     console.print(table)

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from mocpack import _api
 from mocpack.cli import options
-from mocpack.codecs.registry import AUTO_CODEC, parse_codec
+from mocpack.codecs.registry import AUTO_CODEC
 from mocpack.errors import UsageError
-from mocpack.rate.presets import check_preset
-
-Target = dict[str, Any]
+from mocpack.rate import EncodingOptions
 
 
 @dataclass(frozen=True)
@@ -27,37 +23,49 @@ class Encoding:
     lossless: options.Lossless = False
     effort: options.OwnEffort = None
 
-    def parse(self, *, ratio: float | None = None, size: str | None = None) -> tuple[str, Target]:
-        """Return the codec and the target, and check both before any file is read.
+    def options(self, *, ratio: float | None = None, size: str | None = None) -> EncodingOptions:
+        """Return the options for `rate.parse_encoding`, all as texts.
 
         At most one target may be given, with or without `max_angle` and joint errors. Without a
         target, the codec uses its own parameters.
         """
-        given = {
+        targets = {
+            "--preset": self.preset,
+            "--max-error": self.max_error,
+            "--mean-error": self.mean_error,
+            "--ratio": ratio,
+            "--size": size,
+            "--lossless": self.lossless or None,
+        }
+        given = [name for name, value in targets.items() if value is not None]
+        if len(given) > 1:
+            raise UsageError(f"give at most one target, got {' and '.join(given)}")
+        return {
+            "codec": "lossless" if self.lossless else self.codec,
             "preset": self.preset,
             "max_error": self.max_error,
             "mean_error": self.mean_error,
             "ratio": ratio,
             "size": size,
+            "max_angle": self.max_angle,
+            "joint_errors": [_split_joint_error(text) for text in self.joint_error or ()],
+            "effort": self.effort,
         }
-        target: Target = {name: value for name, value in given.items() if value is not None}
-        if self.preset is not None:
-            check_preset(self.preset)
-        if len(target) + self.lossless > 1:
-            names = [f"--{n.replace('_', '-')}" for n in target] + ["--lossless"] * self.lossless
-            raise UsageError(f"give at most one target, got {' and '.join(names)}")
-        if self.max_angle is not None:
-            target["max_angle"] = self.max_angle
-        if self.joint_error:
-            target["joint_errors"] = [_split_joint_error(text) for text in self.joint_error]
-        _api.parse_target(**{name: value for name, value in target.items() if name != "preset"})
-        if self.effort is not None:
-            _api.check_effort(self.effort)
-            target["effort"] = self.effort
-        if self.lossless:
-            return "lossless", target
-        parse_codec(self.codec)
-        return self.codec, target
+
+    def to_pack(self) -> tuple[str, dict[str, object]]:
+        """Return codec and target of `PackOptions`, which are JSON values."""
+        options = self.options()
+        return "lossless" if self.lossless else self.codec, select_given(options)
+
+
+def is_changed(options: EncodingOptions) -> bool:
+    """Return whether any option differs from its default."""
+    return bool(select_given(options)) or options.get("codec") != AUTO_CODEC
+
+
+def select_given(options: EncodingOptions) -> dict[str, object]:
+    """Return the options that are given, without the codec; all are JSON values."""
+    return {name: value for name, value in options.items() if value and name != "codec"}
 
 
 def _split_joint_error(text: str) -> tuple[str, str]:

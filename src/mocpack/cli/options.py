@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from mocpack.codec import EFFORTS
 from mocpack.rate.presets import PRESETS, describe_presets
 
-EFFORTS = ("fast", "default", "best")
 MAX_PORT = 65_535
 
 

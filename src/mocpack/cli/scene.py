@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Unpack
 
 import typer
 
-from mocpack import _api, progress
+from mocpack import _api, progress, rate
 from mocpack.cli import files, options
-from mocpack.cli.encoding import Encoding, Target
+from mocpack.cli.encoding import Encoding, is_changed
 from mocpack.cli.inputs import MOTION_EXTENSIONS, find_sources
 from mocpack.cli.progress import run_with_progress
 from mocpack.cli.reading import SourceOptions
 from mocpack.cli.tables import scene_table
 from mocpack.cli.terminal import print_json
-from mocpack.codecs.registry import AUTO_CODEC
+from mocpack.codec import Codec
 from mocpack.common.units import to_millimeters
 from mocpack.container import pack_scene
 from mocpack.errors import MocpackError, UsageError
 from mocpack.io.motion_file import MotionFile, ReadOptions, is_archive_name, match_versions
-from mocpack.model.clip import AnyClip, Clip, ClipHeader
+from mocpack.model.clip import AnyClip, Clip
 from mocpack.model.scene import shift_start
 
 
@@ -58,8 +59,9 @@ def run(
     as_json: options.Json = False,
 ) -> int:
     """Compress several motions on one clock into one .mocp file."""
-    spec, target = encoding.parse()
-    must_encode = bool(target) or spec != AUTO_CODEC or fps is not None
+    encoding_options = encoding.options()
+    codecs, target = rate.parse_encoding(**encoding_options)
+    must_encode = is_changed(encoding_options) or fps is not None
     parts = _find_parts(inputs, **source_options.to_arguments(fps=fps))
     files.check_packed_name(output, [part.path for part in parts])
     files.check_output(output, force=force)
@@ -71,7 +73,7 @@ def run(
         for part in parts:
             with progress.stage():
                 encoded[part.name] = _encode_part(
-                    part, spec, target, starts.get(part.name), must_encode
+                    part, codecs, target, starts.get(part.name), must_encode
                 )
         return encoded
 
@@ -134,8 +136,8 @@ def _parse_starts(words: list[str], names: list[str]) -> dict[str, float]:
 
 def _encode_part(
     part: Part,
-    spec: str,
-    target: Target,
+    codecs: Sequence[Codec],
+    target: rate.Target,
     start: float | None,
     must_encode: bool,
 ) -> bytes:
@@ -149,8 +151,11 @@ def _encode_part(
         return part.file.extract(part.motion)
     try:
         clip = files.read_motion(part.file, part.motion)
+        clip = clip if start is None else _set_start(clip, start)
+        made = rate.encode_clip(clip, codecs, target)
         with files.print_warnings(part.path):
-            return _api.encode(clip if start is None else _set_start(clip, start), spec, **target)
+            made.warn_if_lossless()
+        return made.data
     except MocpackError as error:
         text = str(error)
         raise type(error)(text if part.path in text else f"{part.path}: {text}") from error
@@ -173,9 +178,7 @@ def _row(part: Part, data: bytes, output: str) -> dict[str, Any]:
             "start_time": first,
             "end_time": last,
             "frames": header.frame_count,
-            "joints": len(header.skeleton)
-            if isinstance(header, ClipHeader)
-            else header.vertex_count,
+            "joints": header.point_count,
             "codec": motion.codec.codec_id,
             "bytes": len(data),
             "max_error_mm": to_millimeters(errors.max),

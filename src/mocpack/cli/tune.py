@@ -11,15 +11,15 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from mocpack import _api, rate
+from mocpack import rate
 from mocpack.cli import files, options
 from mocpack.cli.energy import energy_model
 from mocpack.cli.progress import make_progress_bar
 from mocpack.cli.reading import SourceOptions
 from mocpack.cli.tables import make_table
 from mocpack.cli.terminal import print_json
-from mocpack.codec import Codec, Goal, Trial
-from mocpack.codecs.registry import non_default_params, parse_codec
+from mocpack.codec import Codec, Goal, Trial, check_effort
+from mocpack.codecs.registry import describe_wrong_kind, non_default_params, parse_codec
 from mocpack.common.units import format_size, parse_bandwidth, parse_energy, parse_size
 from mocpack.errors import UsageError
 from mocpack.model.clip import AnyClip
@@ -74,13 +74,14 @@ def run(
     as_json: options.Json = False,
 ) -> int:
     """Search a codec's parameters for the lowest error or the smallest file."""
-    _api.check_effort(effort)
+    check_effort(effort)
     if output is not None:
         files.check_packed_name(output, [source])
         files.check_output(output, force=force)
     start = parse_codec(codec)
     motion = files.read_motion(files.open_input(source, **reading.to_arguments()), frames=frames)
-    _api.check_kind(start, motion.header.kind)
+    if motion.header.kind not in start.kinds:
+        raise describe_wrong_kind(start, motion.header.kind)
     card = _parse_card(motion, bandwidth, energy)
     goal = Goal(metric, _size_limit(motion, size, size_fraction, card), error, product)
     found = _search(motion, start, goal, effort, workers)
@@ -204,7 +205,7 @@ def codec_spec(codec: Codec) -> str:
     """Return the codec_spec string that builds this codec."""
     params = non_default_params(codec)
     for name in set(codec.lengths) & set(params):
-        params[name] = f"{1000 * params[name]!r}mm"
+        params[name] = f"{1000 * getattr(codec, name)!r}mm"
     words = [f"{name}={v if isinstance(v, str) else json.dumps(v)}" for name, v in params.items()]
     return codec.codec_id + (":" if words else "") + ",".join(words)
 

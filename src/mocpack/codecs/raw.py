@@ -21,7 +21,7 @@ from mocpack.model.dofs import from_dofs, select_coded_dofs, to_dofs
 
 
 @dataclass(frozen=True)
-class Raw(Codec):
+class Raw(Codec[AnyClip, AnyHeader]):
     """Float32 of every moving channel."""
 
     codec_id = "raw"

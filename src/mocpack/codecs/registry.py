@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from mocpack.codec import Codec
+from mocpack.codec import Codec, check_effort
 from mocpack.common.arguments import did_you_mean
+from mocpack.common.json_object import Json, JsonObject, parse_json
 from mocpack.common.optional_packages import has_part, load_part
-from mocpack.errors import UnknownCodecError, UsageError
+from mocpack.errors import UnknownCodecError, UnsupportedClipError, UsageError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
@@ -62,10 +62,20 @@ def codec_class(codec_id: str) -> type[Codec]:
     )
 
 
-def parse_codec(spec: str) -> Codec:
+def parse_codecs(spec: str, *, effort: str | None = None) -> tuple[Codec, ...]:
+    """Return the codecs to try in turn: the one of a spec, or for ``auto`` two.
+
+    `effort` takes the place of the effort of the spec.
+    """
+    codec = parse_codec(spec, effort=effort)
+    return (codec, parse_codec(EXACT_CODEC)) if spec == AUTO_CODEC else (codec,)
+
+
+def parse_codec(spec: str, *, effort: str | None = None) -> Codec:
     """Build a codec from a command-line spec, ``id`` or ``id:name=value,name=value``.
 
     ``auto`` gives the default codec. ``id:settings=paper`` gives the codec as its paper has it.
+    `effort` takes the place of the effort of the spec.
 
     >>> parse_codec("raw")
     Raw()
@@ -86,17 +96,29 @@ def parse_codec(spec: str) -> Codec:
             raise UsageError(
                 f"{codec_id}: {name}={params[name]} needs a unit, such as {name}=0.3deg"
             )
+    if effort is not None:
+        check_effort(effort)
+        params |= {"effort": effort} if "effort" in cls.__dataclass_fields__ else {}
     return cls.from_params(params)
 
 
-def parse_assignments(spec: str) -> tuple[str, dict[str, Any]]:
+def describe_wrong_kind(codec: Codec, kind: str) -> UnsupportedClipError:
+    """Return the error of a codec that cannot encode this kind of clip."""
+    able = [i for i in codec_ids() if kind in codec_class(i).kinds]
+    return UnsupportedClipError(
+        f"{codec.codec_id} encodes {' and '.join(codec.kinds)}, but the clip contains {kind}; "
+        f"codecs for {kind}: {', '.join(able)}"
+    )
+
+
+def parse_assignments(spec: str) -> tuple[str, JsonObject]:
     """Split a spec into id and parameters, without importing the codec.
 
     >>> parse_assignments("zfp:tolerance=0.001")
     ('zfp', {'tolerance': 0.001})
     """
     codec_id, _, rest = spec.partition(":")
-    params: dict[str, Any] = {}
+    params: JsonObject = {}
     for assignment in rest.split(",") if rest else []:
         name, equals, text = assignment.partition("=")
         if not equals:
@@ -105,7 +127,7 @@ def parse_assignments(spec: str) -> tuple[str, dict[str, Any]]:
     return codec_id, params
 
 
-def non_default_params(codec: Codec, *, without: Collection[str] = ()) -> dict[str, Any]:
+def non_default_params(codec: Codec, *, without: Collection[str] = ()) -> JsonObject:
     """Return the parameters that differ from their defaults, except those in `without`."""
     found = codec.params()
     for field in fields(codec):
@@ -121,10 +143,10 @@ def _entry_points() -> EntryPoints:
     return entry_points(group=ENTRY_POINT_GROUP)
 
 
-def _value(text: str) -> Any:
+def _value(text: str) -> Json:
     """Parse numbers, true, false and null as JSON; anything else is a string."""
     try:
-        value = json.loads(text)
+        value = parse_json(text)
     except ValueError:
         return text
     return text if isinstance(value, list | dict) else value

@@ -9,14 +9,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeGuard, TypeVar, Unpack
 
 import numpy as np
 
-from mocpack import _api
-from mocpack._api import TargetOptions
+from mocpack import rate
+from mocpack.codec import Codec
 from mocpack.codecs.registry import AUTO_CODEC
 from mocpack.common.arguments import check_integer, is_url
 from mocpack.common.json_object import Json, JsonObject, get_member, is_list, is_object
@@ -66,8 +67,7 @@ def parse_rejected(fields: Json, name: str) -> tuple[RejectedFile, ...]:
     )
 
 
-class PackTarget(TargetOptions, total=False):
-    preset: str | None
+class PackTarget(rate.TargetOptions, total=False):
     effort: str | None
 
 
@@ -96,6 +96,12 @@ class PackOptions:
 
     def __post_init__(self) -> None:
         parse_frame_range(self.frames)  # raises before the work
+        _ = self.encoding
+
+    @cached_property
+    def encoding(self) -> tuple[Sequence[Codec], rate.Target]:
+        """The codecs to try in turn, and the target."""
+        return rate.parse_encoding(self.codec, **self.target)
 
     @classmethod
     def parse(
@@ -309,7 +315,7 @@ def _pack_motion(
         clip = _read_clip(file, inside)
         if packing.frames != ALL_FRAMES:
             clip = clip[parse_frame_range(packing.frames)]
-        attempt = _api.encode_measured(clip, packing.codec, **packing.target)
+        attempt = rate.encode_clip(clip, *packing.encoding)
         made, reason = attempt.data, attempt.lossless_reason
     kept = to_stored_clip(named, made, front_size(made))
     row = catalog.describe_clip(named, made)

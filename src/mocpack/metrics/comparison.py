@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
 from mocpack.common.arguments import check_number
 from mocpack.common.arrays import F64
+from mocpack.common.json_object import JsonObject
 from mocpack.common.units import format_angle, format_length
 
 MIN_SHOWN = 1e-9  # of any metric; less is rounding of float64, shown as 0
@@ -66,7 +66,7 @@ class Comparison:
         """Value of each metric by its key."""
         return {row.key: row.value for row in self.rows}
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return the values that `compare --json` prints."""
         return {
             **self.values,

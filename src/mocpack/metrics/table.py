@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, SupportsFloat
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from mocpack.model.rotations import angle_between
 
 MM, CM = 1e3, 1e2  # per meter
 ORIGINAL, DECODED = 0, 1  # in a pair
+Statistic = Callable[[F64], SupportsFloat]
 
 
 @dataclass(frozen=True)
@@ -188,8 +189,8 @@ def _scaled(value: float | None, scale: float) -> float | None:
     return None if value is None else value * scale
 
 
-def _eps_x(p: SkeletonPair, **where: Any) -> float | None:
-    return _scaled(papers.eps_x(p.skeleton, p.points, p.ends, **where), CM)
+def _eps_x(p: SkeletonPair, at: Literal["end", "center"] = "end") -> float | None:
+    return _scaled(papers.eps_x(p.skeleton, p.points, p.ends, at=at), CM)
 
 
 def _e_angle(p: SkeletonPair) -> float | None:
@@ -198,10 +199,10 @@ def _e_angle(p: SkeletonPair) -> float | None:
     return _scaled(papers.e_angle(p.skeleton, *p.dofs), np.degrees(1.0))
 
 
-def _velocity(p: AnyPair, statistic: Callable[[F64], Any]) -> float | None:
+def _velocity(p: AnyPair, statistic: Statistic) -> float | None:
     """Return a statistic of |v - v̂| over points and pairs of frames; None for a single frame."""
     a, b = (np.diff(points, axis=0) * p.frame_rate for points in p.points)
-    return CM * statistic(position.distances(a, b)) if len(a) else None
+    return CM * float(statistic(position.distances(a, b))) if len(a) else None
 
 
 def _skate(p: SkeletonPair, which: int) -> float | None:
@@ -213,15 +214,15 @@ def _energy(p: AnyPair, hertz: float, which: int) -> float | None:
     return _scaled(spectrum.energy_above(p.points[which], p.frame_rate, hertz), MM**2)
 
 
-def _angle_rate(p: SkeletonPair, order: int, statistic: Callable[[F64], Any]) -> float | None:
+def _angle_rate(p: SkeletonPair, order: int, statistic: Statistic) -> float | None:
     errors = angles.rate_errors(p.original, p.decoded, order)
-    return None if errors is None else np.degrees(statistic(errors))
+    return None if errors is None else float(np.degrees(float(statistic(errors))))
 
 
-def _world_degrees(p: SkeletonPair, statistic: Callable[[F64], Any]) -> float:
-    return float(np.degrees(statistic(angle_between(p.worlds[0][1], p.worlds[1][1]))))
+def _world_degrees(p: SkeletonPair, statistic: Statistic) -> float:
+    return float(np.degrees(float(statistic(angle_between(p.worlds[0][1], p.worlds[1][1])))))
 
 
-def _local_degrees(p: SkeletonPair, statistic: Callable[[F64], Any]) -> float:
+def _local_degrees(p: SkeletonPair, statistic: Statistic) -> float:
     turned = angle_between(p.original.rotations, p.decoded.rotations)
-    return float(np.degrees(statistic(turned)))
+    return float(np.degrees(float(statistic(turned))))

@@ -25,9 +25,8 @@ from mocpack.model import derivations, kinematics, rotations, space
 from mocpack.model.display import bones, plot_poses, render_html, summarize
 from mocpack.model.gaps import fill_gaps
 from mocpack.model.header import AnyHeader as AnyHeader
-from mocpack.model.header import ClipHeader as ClipHeader
 from mocpack.model.header import (
-    HasHeader,
+    BaseClip,
     HeaderChanges,
     Selection,
     check_space,
@@ -35,6 +34,7 @@ from mocpack.model.header import (
     parse_selection,
     time_to_frame,
 )
+from mocpack.model.header import ClipHeader as ClipHeader
 from mocpack.model.header import VertexHeader as VertexHeader
 from mocpack.model.hinge_detection import TOLERANCE_RAD, find_hinges
 from mocpack.model.hinges import HingeAngles, joint_positions, joint_rotations
@@ -86,7 +86,7 @@ class ClipChanges(BuildOptions, total=False):
 
 
 @dataclass(frozen=True, eq=False)
-class Clip(HasHeader, FrozenPickle):
+class Clip(BaseClip, FrozenPickle):
     """A skeleton in motion.
 
     Parameters
@@ -580,26 +580,26 @@ class Clip(HasHeader, FrozenPickle):
             raise UsageError(f"order must be three different axes such as 'ZYX', got {order!r}")
         return rotations.unwrap_euler(rotations.as_euler(np.asarray(self.rotations), order))
 
-    def frames(self, start: int, stop: int) -> Clip:
+    def frames(self, start: int, stop: int) -> Self:
         """Return frames `start` to `stop`, half-open."""
-        return Clip(*derivations.cut_frames(self._samples, start, stop))
+        return type(self)(*derivations.cut_frames(self._samples, start, stop))
 
-    def joints(self, joints: Sequence[str | int]) -> Clip:
+    def joints(self, joints: Sequence[str | int]) -> Self:
         """Return the motion of some joints, by name or index, and of their ancestors.
 
         >>> from mocpack.testing import walk
         >>> walk().joints(["Chest"]).skeleton.names
         ('Hips', 'Spine', 'Chest')
         """
-        return Clip(*derivations.keep_joints(self._samples, joints))
+        return type(self)(*derivations.keep_joints(self._samples, joints))
 
     def sample(self, time: float) -> Clip:
         """Return the pose at `time` seconds as a one-frame clip: slerp between frames, clamped."""
         return self.pose_at(time_to_frame(time, self.header, self.take_data.times))
 
-    def pose_at(self, at: float) -> Clip:
+    def pose_at(self, at: float) -> Self:
         """Return the pose at a frame index, which may be fractional, as a one-frame clip."""
-        return Clip(*derivations.pose_at(self._samples, at))
+        return type(self)(*derivations.pose_at(self._samples, at))
 
     def resample(self, fps: float) -> Clip:
         """Return the motion at another frame rate: slerp for rotations, linear for positions.
@@ -729,7 +729,7 @@ AnyClip = Clip | VertexClip
 
 def check_coordinates(clip: AnyClip) -> None:
     """Raise `UnsupportedClipError` if a coordinate is too large to be encoded within a bound."""
-    places = clip.vertices if isinstance(clip, VertexClip) else clip.translations
+    places = clip.translations if isinstance(clip, Clip) else clip.positions()
     farthest = float(np.abs(places).max(initial=0.0))
     if not farthest < MAX_COORDINATE_M:
         raise UnsupportedClipError(
@@ -737,8 +737,11 @@ def check_coordinates(clip: AnyClip) -> None:
         )
 
 
-def measure_error(original: Clip, decoded: Clip) -> kinematics.MotionError:
-    """Measure the error of `decoded`; both clips need the same skeleton and length."""
+def measure_error(original: AnyClip, decoded: AnyClip) -> kinematics.MotionError:
+    """Measure the error of `decoded`; both clips need the same skeleton or mesh, and length."""
+    if isinstance(original, VertexClip) or isinstance(decoded, VertexClip):
+        moved = np.linalg.norm(original.positions() - decoded.positions(), axis=-1)
+        return kinematics.summarize_errors(moved, moved)
     if len(original.skeleton) != len(decoded.skeleton):
         raise UsageError(
             f"cannot compare skeletons of {len(original.skeleton)} and "

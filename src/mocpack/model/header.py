@@ -5,11 +5,12 @@ Meters, seconds, radians; right-handed, y up; quaternions (x, y, z, w).
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Integral
 from types import MappingProxyType
-from typing import ClassVar, TypedDict
+from typing import Any, ClassVar, Self, TypedDict
 
 import numpy as np
 
@@ -115,6 +116,21 @@ class ClipHeader(FrozenValue):
         """Frames per second."""
         return 1.0 / self.frame_time
 
+    @property
+    def point_count(self) -> int:
+        """Number of joints."""
+        return len(self.skeleton)
+
+    @property
+    def point_names(self) -> Sequence[str]:
+        """Names of the joints."""
+        return self.skeleton.names
+
+    @property
+    def frame_bytes(self) -> int:
+        """Size of one frame of the float64 arrays."""
+        return 32 * len(self.skeleton) + 24 * len(self.translated_joints)
+
     def with_frame_count(self, count: int) -> ClipHeader:
         """Return this header with another number of frames, without validating it again."""
         if count == self.frame_count:
@@ -138,6 +154,10 @@ class VertexHeader(FrozenPickle):
     """Everything about a vertex animation except its samples."""
 
     kind: ClassVar[str] = "vertices"
+    is_scaled: ClassVar[bool] = False
+    interpolated: ClassVar[bool] = False
+    start_time: ClassVar[float] = 0.0
+    point_names: ClassVar[Sequence[str]] = ()
 
     vertex_count: int
     faces: I32
@@ -163,16 +183,23 @@ class VertexHeader(FrozenPickle):
     def frame_rate(self) -> float:
         return 1.0 / self.frame_time
 
+    @property
+    def point_count(self) -> int:
+        """Number of vertices."""
+        return self.vertex_count
+
+    @property
+    def frame_bytes(self) -> int:
+        """Size of one frame of the float64 arrays."""
+        return 24 * self.vertex_count
+
 
 AnyHeader = ClipHeader | VertexHeader
 
 
 def array_bytes(header: AnyHeader, frames: int | None = None) -> int:
     """Return the size in bytes of the float64 arrays of some frames, by default all."""
-    count = header.frame_count if frames is None else frames
-    if isinstance(header, ClipHeader):
-        return count * (32 * len(header.skeleton) + 24 * len(header.translated_joints))
-    return count * 24 * header.vertex_count
+    return header.frame_bytes * (header.frame_count if frames is None else frames)
 
 
 class HeaderChanges(TypedDict, total=False):
@@ -192,10 +219,26 @@ class HeaderChanges(TypedDict, total=False):
     interpolated: bool
 
 
-class HasHeader:
-    """Properties of a clip that its header provides, for skeletons and meshes."""
+class BaseClip:
+    """What clips of skeletons and of meshes share."""
 
-    header: AnyHeader
+    header: Any  # of the kind of the clip
+
+    @abstractmethod
+    def frames(self, start: int, stop: int) -> Self:
+        """Return frames `start` to `stop`, half-open."""
+
+    @abstractmethod
+    def joints(self, joints: Sequence[str | int]) -> Self:
+        """Return the motion of some joints and of their ancestors."""
+
+    @abstractmethod
+    def pose_at(self, at: float) -> Self:
+        """Return the pose at a frame index, which may be fractional, as a one-frame clip."""
+
+    @abstractmethod
+    def positions(self) -> F64:
+        """Return world positions of all joints or vertices, shape (T, P, 3), in meters."""
 
     def __len__(self) -> int:
         """Return the number of frames."""
@@ -203,17 +246,17 @@ class HasHeader:
 
     @property
     def frame_count(self) -> int:
-        return self.header.frame_count
+        return int(self.header.frame_count)
 
     @property
     def frame_time(self) -> float:
         """Seconds per frame, as in the source."""
-        return self.header.frame_time
+        return float(self.header.frame_time)
 
     @property
     def frame_rate(self) -> float:
         """Frames per second."""
-        return self.header.frame_rate
+        return float(self.header.frame_rate)
 
     @property
     def fps(self) -> float:
@@ -223,7 +266,8 @@ class HasHeader:
     @property
     def metadata(self) -> Mapping[str, Json]:
         """JSON-compatible values, stored unchanged."""
-        return self.header.metadata
+        metadata: Mapping[str, Json] = self.header.metadata
+        return metadata
 
 
 def parse_selection(key: Selection, count: int) -> tuple[int, int, int, Joints | None]:

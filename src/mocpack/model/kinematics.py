@@ -103,6 +103,8 @@ class MotionError:
         Largest displacement of each frame.
     joints : array, shape (J,)
         Largest displacement at each joint.
+    distances : array, shape (T, J)
+        Displacement of each joint center.
     worst_frame, worst_joint : int
         Frame and joint of `max`.
     """
@@ -113,6 +115,7 @@ class MotionError:
     joint_rms: float
     frames: F64
     joints: F64
+    distances: F64
     worst_frame: int
     worst_joint: int
 
@@ -133,10 +136,18 @@ def measure_error(
         ]
         return measure_scaled_error(skeleton, *worlds, shell=shell)
     native = skeleton.to_core(translated_joints)
-    errors, frames, joints = _core.clip_errors(native, *a, *b, shell)
+    errors, frames, joints, distances = _core.clip_errors(native, *a, *b, shell)
     largest, joint_max, joint_mean, joint_rms, worst_frame, worst_joint = errors
     return MotionError(
-        largest, joint_max, joint_mean, joint_rms, frames, joints, worst_frame, worst_joint
+        largest,
+        joint_max,
+        joint_mean,
+        joint_rms,
+        frames,
+        joints,
+        distances,
+        worst_frame,
+        worst_joint,
     )
 
 
@@ -144,8 +155,12 @@ def measure_scaled_error(
     skeleton: Skeleton, a: tuple[F64, F64], b: tuple[F64, F64], *, shell: float = SHELL_RADIUS_M
 ) -> MotionError:
     """Measure the error between two results of `forward_kinematics_scaled`."""
-    moved = scaled_displacements(skeleton, a, b, shell=shell)
     centers = np.linalg.norm(a[0] - b[0], axis=-1)
+    return summarize_errors(scaled_displacements(skeleton, a, b, shell=shell), centers)
+
+
+def summarize_errors(moved: F64, centers: F64) -> MotionError:
+    """Return the error of displacements (T, J), of all points and of the centers of joints."""
     worst_frame, worst_joint = np.unravel_index(int(moved.argmax()), moved.shape)
     return MotionError(
         float(moved.max()),
@@ -154,6 +169,7 @@ def measure_scaled_error(
         float(np.sqrt(np.mean(centers**2))),
         moved.max(1),
         moved.max(0),
+        centers,
         int(worst_frame),
         int(worst_joint),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -14,12 +14,12 @@ from mocpack.common.arrays import F64, I32
 from mocpack.common.frozen import FrozenPickle, freeze_array
 from mocpack.common.json_object import Json
 from mocpack.errors import InvalidClipError, UsageError
-from mocpack.model.header import HasHeader, Selection, VertexHeader, check_frames, parse_selection
+from mocpack.model.header import BaseClip, Selection, VertexHeader, check_frames, parse_selection
 from mocpack.model.space import MAX_DECODED_COORDINATE_M
 
 
 @dataclass(frozen=True, eq=False)
-class VertexClip(HasHeader, FrozenPickle):
+class VertexClip(BaseClip, FrozenPickle):
     """A vertex animation: a mesh in motion.
 
     Parameters
@@ -62,7 +62,7 @@ class VertexClip(HasHeader, FrozenPickle):
         """
         start, stop, step, joints = parse_selection(key, self.frame_count)
         if joints is not None:
-            raise UsageError(f"a vertex animation has no joints to select, got {joints!r}")
+            self.joints(joints)
         chosen = self.vertices[start:stop:step]
         header = replace(self.header, frame_count=len(chosen), frame_time=self.frame_time * step)
         return VertexClip(header, chosen)
@@ -104,10 +104,19 @@ class VertexClip(HasHeader, FrozenPickle):
         """Time of each frame in seconds, (T,)."""
         return np.asarray(np.arange(self.frame_count) * self.frame_time)
 
-    def frames(self, start: int, stop: int) -> VertexClip:
+    def positions(self) -> F64:
+        """Return `vertices`."""
+        return self.vertices
+
+    def joints(self, joints: Sequence[str | int]) -> Self:
+        """Raise `UsageError`: a mesh has no joints."""
+        raise UsageError(f"a vertex animation has no joints to select, got {joints!r}")
+
+    def frames(self, start: int, stop: int) -> Self:
         """Return frames `start` to `stop`, half-open."""
         check_frames(start, stop, self.frame_count)
-        return VertexClip(replace(self.header, frame_count=stop - start), self.vertices[start:stop])
+        header = replace(self.header, frame_count=stop - start)
+        return type(self)(header, self.vertices[start:stop])
 
     def velocities(self) -> F64:
         """Return velocities (T, V, 3) of all vertices, in meters per second.
@@ -158,10 +167,11 @@ class VertexClip(HasHeader, FrozenPickle):
         check_number("time", time)
         return self.pose_at(min(max(time / self.frame_time, 0.0), self.frame_count - 1.0))
 
-    def pose_at(self, at: float) -> VertexClip:
+    def pose_at(self, at: float) -> Self:
         """Return the shape at a frame index, which may be fractional, as a one-frame clip."""
         check_number("at", at, 0, self.frame_count - 1)
-        return VertexClip(replace(self.header, frame_count=1), self._interpolate(np.array([at])))
+        header = replace(self.header, frame_count=1)
+        return type(self)(header, self._interpolate(np.array([at])))
 
     def _interpolate(self, at: F64) -> F64:
         """Return the vertices (N, V, 3) at frame indices (N,), interpolated linearly."""

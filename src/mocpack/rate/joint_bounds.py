@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any
 
 import numpy as np
 
@@ -44,12 +43,15 @@ class JointBounds:
         return not (np.ptp(self.errors) or np.ptp(self.angles))
 
 
-def parse_joint_errors(given: JointErrors | None) -> Patterns:
+def list_pairs(given: JointErrors | None) -> Iterable[tuple[str, str | Length | Angle]]:
+    """Return patterns with their bounds, as they were given."""
+    return given.items() if isinstance(given, Mapping) else given or ()
+
+
+def parse_joint_errors(given: JointErrors) -> Patterns:
     """Return patterns with their bounds; an invalid one is a `UsageError`."""
-    pairs: Iterable[Any] = given.items() if isinstance(given, Mapping) else given or ()
-    pairs = [given] if isinstance(given, str) else pairs
     found = []
-    for pair in pairs:
+    for pair in [given] if isinstance(given, str) else list_pairs(given):
         if isinstance(pair, str) or len(pair) != 2 or not isinstance(pair[0], str):
             raise UsageError(
                 "joint_errors must map patterns of joint names to bounds, as in "

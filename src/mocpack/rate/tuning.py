@@ -93,8 +93,8 @@ def _finest_within_size(clip: AnyClip, codec: Codec, goal: Goal, effort: str) ->
             f"{codec.codec_id} has no parameter search of its own: limit the size, bandwidth or "
             "energy, or use compress --max-error"
         )
-    wanted = None if effort == "default" else effort
-    made = rate.encode_to_target(clip, codec, rate.Target(size=goal.size), effort=wanted)
+    codec = codec if effort == "default" else codec.with_effort(effort)
+    made = rate.encode_to_target(clip, codec, rate.Target(size=goal.size))
     error = try_setting(clip, made.codec, goal.metric).error
     return Trial(made.codec, len(made.data), made.payload_size, error)
 

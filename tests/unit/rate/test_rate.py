@@ -12,13 +12,15 @@ import pytest
 import mocpack
 from mocpack import rate
 from mocpack.codec import Codec, Quality
+from mocpack.codecs.keysine import Keysine
 from mocpack.codecs.registry import parse_codec
 from mocpack.container import unpack
+from mocpack.corpora import PackOptions
 from mocpack.errors import BoundError, UsageError
 from mocpack.metrics.angles import largest_angle
 from mocpack.model.clip import Clip, measure_error
 from mocpack.model.dofs import from_dofs, to_dofs
-from mocpack.rate import measuring
+from mocpack.rate import measuring, quality_search, windows, within_error, within_size
 from mocpack.testing import still, walk
 from mocpack.testing.motions import vertex_wave
 from naming import naming
@@ -127,7 +129,7 @@ class Erratic(Rounding):
 def test_no_search_takes_more_encodes_than_its_budget(monkeypatch, target):
     made = count_encodes(monkeypatch)
     mocpack.encode(CLIP, Erratic(), **target)
-    assert 2 <= len(made) <= rate.MAX_SEARCH_ENCODES
+    assert 2 <= len(made) <= quality_search.MAX_SEARCH_ENCODES
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,8 @@ def test_a_search_takes_effort_fast_and_then_ends_as_its_work_is_spent(monkeypat
 def count_encodes(monkeypatch):
     """Return a list that grows by each encode from now on."""
     made, attempt = [], rate.attempt
-    monkeypatch.setattr(rate, "attempt", lambda *args: made.append(1) or attempt(*args))
+    for module in (quality_search, within_error, within_size):
+        monkeypatch.setattr(module, "attempt", lambda *args: made.append(1) or attempt(*args))
     return made
 
 
@@ -207,7 +210,7 @@ def test_a_ratio_is_reached_where_channels_cannot_express_the_motion(monkeypatch
     assert len(mocpack.encode(clip, ratio=10)) <= rate.raw_size(clip) / 10
     turned = replace(walking.skeleton, channels=(("Xposition",), *walking.skeleton.channels[1:]))
     clip = Clip.build(turned, walking.rotations, walking.translations, frame_rate=60)
-    monkeypatch.setattr(measuring, "WINDOW_FRAMES", 7)
+    monkeypatch.setattr(windows, "WINDOW_FRAMES", 7)
     assert rate.moving_channels(clip) == rate.moving_channels(walking)
 
 
@@ -228,7 +231,7 @@ def test_errors_of_a_long_clip_are_those_of_its_windows_together(monkeypatch):
     data = mocpack.encode(clip, "keysine", max_error="5mm", effort="fast")
     decoded = mocpack.decode(data)
     whole, moving = rate.measure(clip, decoded), rate.moving_channels(clip)
-    monkeypatch.setattr(measuring, "WINDOW_FRAMES", 7)
+    monkeypatch.setattr(windows, "WINDOW_FRAMES", 7)
     assert rate.measure(clip, decoded) == whole
     assert rate.moving_channels(clip) == moving
 
@@ -238,7 +241,7 @@ def test_a_channel_that_moves_between_windows_is_counted(monkeypatch):
     places = clip.translations.copy()
     places[4:, 0, 1] += 1.0
     stepped = Clip(clip.header, clip.rotations, places)
-    monkeypatch.setattr(measuring, "WINDOW_FRAMES", 4)
+    monkeypatch.setattr(windows, "WINDOW_FRAMES", 4)
     assert rate.moving_channels(stepped) == 1
 
 
@@ -363,3 +366,24 @@ def test_the_quality_search_includes_errors_between_keys():
     decoded = made.codec.decode(unpack(made.data).payload, clip.header)
     at = np.linspace(0, 6, 500)
     assert measure_error(clip.poses_at(at), decoded.poses_at(at)).max <= 0.005
+
+
+def test_a_codec_is_built_from_its_spec_and_once_more_with_its_bounds(monkeypatch):
+    built, check = [], Keysine.__post_init__
+    monkeypatch.setattr(Keysine, "__post_init__", lambda self: built.append(1) or check(self))
+    mocpack.encode(CLIP, "keysine", max_error="1mm", effort="fast")
+    assert len(built) == 2
+
+
+def test_a_file_is_measured_once(monkeypatch):
+    measured, measure_error = [], measuring.measure_error
+    monkeypatch.setattr(
+        measuring, "measure_error", lambda *clips: measured.append(1) or measure_error(*clips)
+    )
+    mocpack.encode(CLIP, max_error="1mm", effort="fast")
+    assert len(measured) == 1
+
+
+def test_pack_options_refuse_an_invalid_target_before_any_file_is_read():
+    with pytest.raises(UsageError, match=naming("max_error 1")):
+        PackOptions(target={"max_error": 1})

@@ -163,7 +163,7 @@ mocpack_ClipErrors clip_errors(EncodeTask* task, size_t first, const DecodedMoti
 		mocpack_clip_errors(&s, task->motion.rotations + 4 * s.joint_count * first,
 							task->motion.translations + 3 * s.translated_count * first,
 							decoded.rotations.data(), decoded.translations.data(), decoded.frames, SHELL,
-							scratch.data(), &errors, nullptr, nullptr, joint_max);
+							scratch.data(), &errors, nullptr, nullptr, joint_max, nullptr);
 	return errors;
 }
 
@@ -182,7 +182,7 @@ bool measure_frames(EncodeTask* task, const DecodedMotion& decoded, FrameErrors*
 		return false;
 	mocpack_clip_errors(&s, task->motion.rotations, task->motion.translations, decoded.rotations.data(),
 						decoded.translations.data(), decoded.frames, SHELL, scratch.data(), &clip,
-						errors->largest.data(), errors->mean.data(), nullptr);
+						errors->largest.data(), errors->mean.data(), nullptr, nullptr);
 	return true;
 }
 

@@ -34,7 +34,7 @@ EXTRA_TRANSLATION_BITS = 4  # as in the defaults of gltfpack: 12 for rotations, 
 
 
 @dataclass(frozen=True)
-class GltfPeer(Codec):
+class GltfPeer(Codec[Clip, ClipHeader]):
     """A clip as .glb, rewritten by a tool."""
 
     bitstream_version = 1

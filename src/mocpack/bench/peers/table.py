@@ -34,7 +34,7 @@ def _import_library(name: str) -> ModuleType:
 
 
 @dataclass(frozen=True)
-class MatrixPeer(Codec):
+class MatrixPeer(Codec[Clip, ClipHeader]):
     """A general compressor of the moving columns; constant columns are stored as float64."""
 
     bitstream_version = 1
@@ -186,7 +186,7 @@ class Blosc2(MatrixPeer):
 
 
 @dataclass(frozen=True)
-class BvhXz(Codec):
+class BvhXz(Codec[Clip, ClipHeader]):
     """The BVH text, compressed with xz at its highest level."""
 
     codec_id = "bvh-xz"

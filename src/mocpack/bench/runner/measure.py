@@ -56,7 +56,7 @@ def parse_targets(text: str) -> list[tuple[str, str]]:
         )
     targets = [(name, value) for value in values.split(",")]
     for target in targets:
-        _api.parse_target(**_target_options(target))  # fail now, not in every row
+        rate.parse_target(**_target_options(target))  # fail now, not in every row
     return targets
 
 
@@ -133,7 +133,7 @@ def measure_cost(
     return cost, payload
 
 
-def _target_options(target: tuple[str, str] | None) -> _api.TargetOptions:
+def _target_options(target: tuple[str, str] | None) -> rate.TargetOptions:
     if target is None:
         return {}
     name, value = target

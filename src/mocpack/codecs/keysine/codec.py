@@ -15,6 +15,7 @@ from typing import ClassVar, Self
 
 from mocpack import _core, progress
 from mocpack.codec import (
+    EFFORTS,
     Codec,
     Encoded,
     Measure,
@@ -30,14 +31,13 @@ from mocpack.common.units import format_angle, format_length, parse_angle, parse
 from mocpack.errors import BoundError, UsageError
 from mocpack.model.clip import Clip, ClipHeader
 
-# in the order of mocpack_KeysineEffort and mocpack_KeysineMode
-EFFORTS = ("fast", "default", "best")
+# in the order of mocpack_KeysineMode, as EFFORTS are in that of mocpack_KeysineEffort
 MODES = ("auto", "transform", "grid")
 GROUP_S, LAYERED_GROUP_S = 1.0, 2.0  # default distances of seek points
 
 
 @dataclass(frozen=True)
-class Keysine(Codec):
+class Keysine(Codec[Clip, ClipHeader]):
     """Key poses and sine series, within a promised error.
 
     Parameters
@@ -184,7 +184,7 @@ class Keysine(Codec):
     def encode(self, clip: Clip) -> bytes:
         return self.encode_verified(clip).payload
 
-    def encode_verified(self, clip: Clip, measure: Measure | None = None) -> Encoded:
+    def encode_verified(self, clip: Clip, measure: Measure[Clip] | None = None) -> Encoded[Clip]:
         """Return the payload and the clip decoded from it."""
         with verify_own_payload(self):
             return encode_natively(self, clip, measure=measure)
@@ -200,8 +200,8 @@ def encode_natively(
     codec: Keysine,
     clip: Clip,
     constants: Mapping[str, float | tuple[float, ...]] | None = None,
-    measure: Measure | None = None,
-) -> Encoded:
+    measure: Measure[Clip] | None = None,
+) -> Encoded[Clip]:
     """Encode a clip with the core.
 
     Parameters
@@ -237,7 +237,7 @@ def encode_natively(
         names=clip.skeleton.names,
         rotations=clip.rotations,
         translations=clip.translations,
-        frame_rate=clip.frame_rate,
+        frame_rate=clip.header.frame_rate,
         max_error=codec.max_error,
         mean_error=codec.mean_error or 0.0,
         step=codec.step or 0.0,
@@ -252,17 +252,17 @@ def encode_natively(
         joint_angles=codec.joint_angles or (),
         threads=thread_count(codec.threads, clip.frame_count),
         progress=progress.reporter(),
-        constants=_listed(constants) if constants else (),
+        constants=list_constants(constants) if constants else (),
         measure=measure and measure_arrays,
     )
     if made is None:
-        raise BoundError(_missed(codec), work_share=work_share)
+        raise BoundError(describe_missed_target(codec), work_share=work_share)
     payload, rotations, translations = made
     decoded = Clip.from_decoded(clip.header, rotations, translations)
     return Encoded(payload, decoded, work_share=work_share)
 
 
-def _listed(changed: Mapping[str, float | tuple[float, ...]]) -> list[float]:
+def list_constants(changed: Mapping[str, float | tuple[float, ...]]) -> list[float]:
     """Return all constants in the core's order, some of them changed."""
     rows = {name: values for name, _, values in _core.keysine_constants()}
     for name, value in changed.items():
@@ -273,7 +273,7 @@ def _listed(changed: Mapping[str, float | tuple[float, ...]]) -> list[float]:
     return list(chain.from_iterable(rows.values()))
 
 
-def _missed(codec: Keysine) -> str:
+def describe_missed_target(codec: Keysine) -> str:
     """Return which target no payload keeps."""
     if codec.step is not None:
         return f"a step of {format_length(codec.step)} is too fine for this clip"

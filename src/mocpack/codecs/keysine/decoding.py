@@ -13,7 +13,7 @@ from mocpack.codec import Decoder, Layer, PayloadLayout, WindowWriter
 from mocpack.codecs.keysine.payload import open_payload
 from mocpack.common.arrays import F64
 from mocpack.cores import core_count
-from mocpack.model.clip import Clip
+from mocpack.model.clip import Clip, ClipHeader
 from mocpack.model.header import array_bytes
 
 LONG_CLIP = 2000  # frames; longer clips use all cores
@@ -26,7 +26,7 @@ def thread_count(threads: int, frame_count: int) -> int:
     return core_count() if frame_count >= LONG_CLIP else 1
 
 
-class KeysineDecoder(Decoder):
+class KeysineDecoder(Decoder[Clip, ClipHeader]):
     """Reads the head once, and decodes only the groups and joints that are requested."""
 
     decodes_truncated = True

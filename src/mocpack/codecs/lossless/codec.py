@@ -52,7 +52,7 @@ LEADING_FRAME_RATIO = 8
 
 
 @dataclass(frozen=True)
-class Lossless(Codec):
+class Lossless(Codec[AnyClip, AnyHeader]):
     """The numbers of the source, bit for bit."""
 
     codec_id = "lossless"
@@ -79,7 +79,7 @@ class Lossless(Codec):
             write_matrix(out, motion_matrix(clip), motion_columns(clip.header))
         return out.bytes()
 
-    def open(self, payload: Payload | bytes, header: AnyHeader) -> Decoder:
+    def open(self, payload: Payload | bytes, header: AnyHeader) -> LosslessDecoder:
         return LosslessDecoder(self, as_payload(payload), header)
 
     def decode(self, payload: bytes, header: AnyHeader) -> AnyClip:
@@ -93,7 +93,7 @@ class Lossless(Codec):
             raise CorruptionError(f"lossless payload: {error}") from error
 
 
-class LosslessDecoder(Decoder):
+class LosslessDecoder(Decoder[AnyClip, AnyHeader]):
     """One open payload."""
 
     def memory_needed(self, start: int, stop: int, joints: Sequence[int] | None = None) -> int:

@@ -30,7 +30,7 @@ WIDEST = 1e9  # limit of angles and positions
 
 
 @dataclass(frozen=True)
-class Pca(Codec):
+class Pca(Codec[Clip, ClipHeader]):
     """Projects poses on the clip's principal directions.
 
     Parameters

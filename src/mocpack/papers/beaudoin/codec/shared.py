@@ -41,7 +41,7 @@ from mocpack.papers.beaudoin.codec.signals import ROTATIONS, Rotation, from_sign
 
 
 @dataclass(frozen=True)
-class WaveletCodec(Codec):
+class WaveletCodec(Codec[Clip, ClipHeader]):
     """Codes signals by their largest wavelet coefficients.
 
     Parameters
@@ -164,7 +164,7 @@ class WaveletCodec(Codec):
         return "bytes" if self.split_bytes else "words"
 
 
-class WaveletDecoder(Decoder):
+class WaveletDecoder(Decoder[Clip, ClipHeader]):
     """Decodes single channels where words are not deflated."""
 
     codec: WaveletCodec

@@ -42,7 +42,7 @@ ROOT_COLUMNS = 3  # of the root's position, the first in the paper's matrix
 
 
 @dataclass(frozen=True)
-class BapIndex(Codec):
+class BapIndex(Codec[Clip, ClipHeader]):
     """Changes of the channels as indices into tables of equal-frequency buckets.
 
     Parameters
@@ -298,7 +298,7 @@ class BapSparse(BapIndex):
         return differences.mean(axis=0), self.K * levels * differences.std(axis=0)
 
 
-class BapDecoder(Decoder):
+class BapDecoder(Decoder[Clip, ClipHeader]):
     """Decodes the whole clip, because changes add up from the first frame."""
 
     codec: BapIndex

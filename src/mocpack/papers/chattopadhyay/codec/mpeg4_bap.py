@@ -33,7 +33,7 @@ WHAT = "mpeg4-bap payload"
 
 
 @dataclass(frozen=True)
-class Mpeg4Bap(Codec):
+class Mpeg4Bap(Codec[Clip, ClipHeader]):
     """Predictive and adaptive arithmetic coding of quantized parameters.
 
     Parameters
@@ -186,7 +186,7 @@ class Mpeg4Bap(Codec):
             yield encode_bytes(planes, _byte_classes(changes.shape[1]))
 
 
-class Mpeg4BapDecoder(Decoder):
+class Mpeg4BapDecoder(Decoder[Clip, ClipHeader]):
     """Decodes the groups between intra frames separately."""
 
     codec: Mpeg4Bap

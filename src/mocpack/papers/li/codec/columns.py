@@ -33,7 +33,7 @@ class Columns(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ColumnCodec(Codec):
+class ColumnCodec(Codec[Clip, ClipHeader]):
     """Code each moving channel separately, as integer multiples of a step.
 
     Parameters

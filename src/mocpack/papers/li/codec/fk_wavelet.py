@@ -77,7 +77,7 @@ NEAREST = 0.1  # fraction of a bone's length; targets nearer than this define no
 
 
 @dataclass(frozen=True)
-class FkWavelet(Codec):
+class FkWavelet(Codec[Clip, ClipHeader]):
     """Code bone angles with 9/7 wavelets; each bone is aimed from its decoded parent.
 
     Parameters
@@ -145,7 +145,7 @@ class FkWavelet(Codec):
     def encode(self, clip: Clip) -> bytes:
         return self._encode(clip, lambda decoded: measure_error(clip, decoded).max)
 
-    def encode_verified(self, clip: Clip, measure: Measure | None = None) -> Encoded:
+    def encode_verified(self, clip: Clip, measure: Measure[Clip] | None = None) -> Encoded[Clip]:
         if measure is None:
             return super().encode_verified(clip)
         with verify_own_payload(self):
@@ -350,7 +350,7 @@ class FkWavelet(Codec):
         return region
 
 
-class FkWaveletDecoder(Decoder):
+class FkWaveletDecoder(Decoder[Clip, ClipHeader]):
     """Decodes the complete bit planes, directions before twist."""
 
     codec: FkWavelet

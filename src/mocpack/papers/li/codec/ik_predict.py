@@ -44,7 +44,7 @@ Directions = Literal["arcs", "spherical"]
 
 
 @dataclass(frozen=True)
-class IkPredict(Codec):
+class IkPredict(Codec[Clip, ClipHeader]):
     """Closed-loop prediction by inverse kinematics, frame by frame, with no look-ahead.
 
     Parameters
@@ -186,7 +186,7 @@ class IkPredict(Codec):
             raise CorruptionError(f"ik-predict payload: {error}") from error
 
 
-class IkPredictDecoder(Decoder):
+class IkPredictDecoder(Decoder[Clip, ClipHeader]):
     """Decodes payloads whose twist may be missing."""
 
     codec: IkPredict

@@ -26,7 +26,7 @@ from mocpack.papers.li.codec.curve_simplification import key_frames
 
 
 @dataclass(frozen=True)
-class Keyframe(Codec):
+class Keyframe(Codec[Clip, ClipHeader]):
     """Key frames chosen by curve simplification, interpolated by monotone cubics.
 
     Parameters

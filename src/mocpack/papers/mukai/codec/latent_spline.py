@@ -34,7 +34,7 @@ DROPPED, CURVE, ROUNDED_CONTROLS, ROUNDED_BASIS = 0.35, 0.45, 0.12, 0.08
 
 
 @dataclass(frozen=True)
-class LatentSpline(Codec):
+class LatentSpline(Codec[AnyClip, AnyHeader]):
     """Principal components and a B-spline with free knots (Mukai 2012).
 
     Parameters
@@ -159,7 +159,7 @@ class LatentSpline(Codec):
         )
 
 
-class LatentSplineDecoder(Decoder):
+class LatentSplineDecoder(Decoder[AnyClip, AnyHeader]):
     """Evaluates the spline at any time."""
 
     @cached_property

@@ -63,7 +63,7 @@ MIN_ENERGY = 1e-7  # relative to the total; smaller directions cannot be disting
 
 
 @dataclass(frozen=True)
-class RdPca(Codec):
+class RdPca(Codec[Clip, ClipHeader]):
     """Lagrangian equalization, pose PCA, temporal PCA by chunk, arithmetic coding.
 
     Parameters
@@ -297,7 +297,7 @@ class RdPca(Codec):
         ]
 
 
-class RdPcaDecoder(Decoder):
+class RdPcaDecoder(Decoder[Clip, ClipHeader]):
     """Decodes chunks separately."""
 
     codec: RdPca
