@@ -135,8 +135,9 @@ def test_a_replaced_file_keeps_its_owner_and_mode(tmp_path):
 
 
 ENDED_WHILE_WRITING = """
-import os, sys
+import signal, sys
 from mocpack.io.atomic import atomic_stream
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it
 with atomic_stream("first"), atomic_stream("second") as file:
     file.write(b"half")
     print("ready", flush=True)
