@@ -54,7 +54,11 @@ def parameters(node, classes):
     if isinstance(node, Function):
         a = node.args
         every = [*a.posonlyargs, *a.args, *a.kwonlyargs, a.vararg, a.kwarg]
-        return {arg.arg for arg in every if arg is not None}
+        names = {arg.arg for arg in every if arg is not None}
+        if a.kwarg is not None and isinstance(a.kwarg.annotation, ast.Subscript):  # Unpack[Options]
+            options = ast.unparse(a.kwarg.annotation.slice).rpartition(".")[2]
+            names |= parameters(classes[options], classes)
+        return names
     names = set()
     for base in node.bases:
         parent = classes.get(getattr(base, "id", getattr(base, "attr", None)))

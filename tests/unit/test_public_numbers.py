@@ -6,6 +6,7 @@ is in `calls` or in `NOT_CHECKED` with the reason.
 
 import importlib
 import inspect
+import sys
 from collections.abc import Iterator
 from types import SimpleNamespace
 
@@ -35,7 +36,8 @@ NOT_CHECKED = {
 
 # numbers that may be negative: times on a clock, and indices that count from the end
 NEGATIVE = {
-    "Clip.build.start_time", "ClipHeader.start_time", "Track.start", "turn.turns",
+    "Clip.build.start_time", "Clip.from_angles.start_time", "Clip.from_points.start_time",
+    "Clip.replace.start_time", "Clip.with_header.start_time", "ClipHeader.start_time", "Track.start", "turn.turns",
     "Clip.sample.time", "VertexClip.sample.time", "Motion.sample.time",
     "Player.add_poses.now", "Player.at.now", "Player.receive.now",
     "RateControl.rate.time", "RateControl.update.time",
@@ -94,6 +96,7 @@ def calls(things):
     clip, motion, windows, skeleton = one.clip, one.motion, one.windows, one.clip.skeleton
     arrays = {"skeleton": skeleton, "rotations": clip.rotations, "translations": clip.translations}
     header = {"skeleton": skeleton, "frame_count": 3}
+    hinged = {"skeleton": robot_clip().skeleton, "angles": np.zeros((3, 1))}
     points = {"points": one.points, "names": ["a", "b", "c"]}
     pair = {"original": clip, "decoded": clip}
     comparison = mocpack.compare(clip, clip)
@@ -107,14 +110,17 @@ def calls(things):
         "Clip.bones": (clip.bones, {}),
         "Clip.build": (mocpack.Clip.build, arrays),
         "Clip.frames": (clip.frames, {"start": 1, "stop": 3}),
+        "Clip.from_angles": (mocpack.Clip.from_angles, hinged),
         "Clip.from_points": (mocpack.Clip.from_points, points),
         "Clip.joints": (clip.joints, {}),
         "Clip.mirror": (clip.mirror, {}),
         "Clip.plot": (clip.plot, {}),
         "Clip.pose_at": (clip.pose_at, {}),
         "Clip.poses_at": (clip.poses_at, {"at": [0, 1]}),
+        "Clip.replace": (clip.replace, {}),
         "Clip.resample": (clip.resample, {}),
         "Clip.sample": (clip.sample, {}),
+        "Clip.with_header": (clip.with_header, {}),
         "Clip.with_hinges": (clip.with_hinges, {"detect": True}),
         "ClipHeader": (mocpack.ClipHeader, header),
         "ClipHeader.joints": (clip.header.joints, {}),
@@ -124,7 +130,7 @@ def calls(things):
         "Corpus.clip_index": (one.corpus.clip_index, {}),
         "Corpus.motion": (one.corpus.motion, {}),
         "Corpus.read": (one.corpus.read, {}),
-        "Corpus.windows": (one.corpus.windows, {}),
+        "Corpus.windows": (one.corpus.windows, {"seconds": 0.1}),
         "DecodedCache": (corpora.DecodedCache, {"corpus": one.corpus}),
         "Hello": (live.Hello, {"header": clip.header}),
         "Hello.new": (live.Hello.new, {"header": clip.header}),
@@ -158,6 +164,7 @@ def calls(things):
         "Skeleton.with_ancestors": (skeleton.with_ancestors, {}),
         "Stream": (corpora.Stream, {"windows": windows}),
         "Track": (mocpack.Track, {"kind": "scalar", "values": np.zeros(3)}),
+        "VertexClip.joints": (one.vertices.joints, {}),
         "VertexClip.build": (mocpack.VertexClip.build, {"vertices": one.points}),
         "VertexClip.frames": (one.vertices.frames, {"start": 1, "stop": 3}),
         "VertexClip.pose_at": (one.vertices.pose_at, {}),
@@ -203,11 +210,17 @@ def number_parameters(function):
     for one in inspect.signature(function).parameters.values():
         kinds = {one.name: getattr(one.annotation, "__name__", None) or str(one.annotation)}
         if kinds[one.name].startswith("Unpack["):
-            options = function.__globals__[kinds[one.name][len("Unpack[") : -1]]
+            options = find_options(kinds[one.name][len("Unpack[") : -1].rpartition(".")[2])
             kinds = {name: ref.__forward_arg__ for name, ref in options.__annotations__.items()}
         for name, kind in kinds.items():
             if NUMBERS & {part.strip() for part in kind.split("|")} or kind.startswith(SEQUENCES):
                 yield name, kind
+
+
+def find_options(name):
+    """Return the options of a call; some modules import them for type checkers only."""
+    modules = [m for n, m in sys.modules.items() if n.startswith("mocpack.")]
+    return next(vars(m)[name] for m in modules if name in vars(m))
 
 
 def public_functions():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mocpack.bench.papers.rows import choose_verdict, claims_table, timing_rows
+from mocpack.bench.papers.rows import claims_table, row_verdict, timing_rows
 from mocpack.bench.papers.verdicts import Results, Timing, compare, judge_claim, write_results
 
 
@@ -24,7 +24,7 @@ def sizes(*ours, printed="10"):
     ],
 )
 def test_a_row_has_the_verdict_of_most_lines_and_of_a_tie_the_less_favorable(ours, said):
-    assert choose_verdict(sizes(*ours)) == said
+    assert row_verdict(sizes(*ours)) == said
 
 
 def test_a_row_counts_the_lines_of_other_verdicts_and_gives_the_range_of_ratios():

@@ -291,7 +291,7 @@ def test_a_window_reads_its_groups_alone():
         taken.append(size)
         return payload[offset : offset + size]
 
-    source = SimpleNamespace(size=len(payload), data=None, read=read)
+    source = SimpleNamespace(size=len(payload), data=None, start=b"", read=read)
     part = codec.open(Payload(source, 0, len(payload)), clip.header).frames(200, 230)
     whole = codec.decode(payload, clip.header)
     np.testing.assert_allclose(part.rotations, whole.rotations[200:230], atol=1e-12)

@@ -102,7 +102,7 @@ def test_a_window_equals_its_part_of_the_clip(payload):
         asked.append(size)
         return payload[offset : offset + size]
 
-    source = SimpleNamespace(size=len(payload), data=None, read=read)
+    source = SimpleNamespace(size=len(payload), data=None, start=b"", read=read)
     part = CODEC.open(Payload(source, 0, len(payload)), LONG.header).frames(70, 80)
     np.testing.assert_array_equal(part.rotations, whole.rotations[70:80])
     assert max(asked) < len(payload) / 2

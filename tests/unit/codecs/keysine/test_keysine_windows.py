@@ -115,7 +115,7 @@ def test_turns_beyond_what_floats_are_used_for_keep_their_precision():
 def writer_of(motion, read):
     """Return a window writer for a motion whose payload comes from `read`."""
     size = motion._reader.payload.size
-    source = SimpleNamespace(size=size, data=None, read=read)
+    source = SimpleNamespace(size=size, data=None, start=b"", read=read)
     return motion.codec.open(Payload(source, 0, size), motion.header).window_writer()
 
 
