@@ -37,7 +37,8 @@ NOT_CHECKED = {
 # numbers that may be negative: times on a clock, and indices that count from the end
 NEGATIVE = {
     "Clip.build.start_time", "Clip.from_angles.start_time", "Clip.from_points.start_time",
-    "Clip.replace.start_time", "Clip.with_header.start_time", "ClipHeader.start_time", "Track.start", "turn.turns",
+    "Clip.replace.start_time", "Clip.with_header.start_time", "ClipHeader.start_time",
+    "Track.start", "turn.turns",
     "Clip.sample.time", "VertexClip.sample.time", "Motion.sample.time",
     "Player.add_poses.now", "Player.at.now", "Player.receive.now",
     "RateControl.rate.time", "RateControl.update.time",
