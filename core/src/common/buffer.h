@@ -42,9 +42,12 @@ template <typename T> class Buffer
 		return true;
 	}
 
-	// Allocates `count` elements without initializing them.
+	// Allocates `count` elements without initializing them. Keeps memory that has this size already.
 	bool take_room(const mocpack_Allocator& allocator, size_t count)
 	{
+		dropped_ = 0;
+		if (memory_ && count == count_)
+			return true;
 		release();
 		if (count > (SIZE_MAX - PADDING) / sizeof(T))
 			return false;

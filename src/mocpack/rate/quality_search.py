@@ -22,9 +22,9 @@ from mocpack.rate.target import Bounds
 
 EXPECTED_TRIES = 8  # of a parameter search, for the progress display
 MAX_SEARCH_ENCODES = MAX_EVALUATIONS + 1  # of a search for a quality; 1: the safe end
-# work of all encodes of a search, in budgets of one encode: after the first number, they take
-# effort fast; after the second, the search ends
-FAST_WORK, MAX_SEARCH_WORK = 0.3, 1.0
+# work of all encodes of a search, in budgets of one encode: an encode takes effort fast if one more
+# like the dearest so far would pass the first number; after the second, the search ends
+FAST_WORK, MAX_SEARCH_WORK = 0.5, 1.0
 HOPELESS_EXCESS = math.log(
     1.1
 )  # of the file at the safe end: sizes hardly depend on coarse settings
@@ -56,15 +56,13 @@ def search_quality(
     scale = ParameterScale(parameter, finest=finest)
     tried: dict[float, Attempt | BoundError] = {}
 
-    def is_spent(most: float) -> bool:
-        return sum(one.work_share for one in tried.values()) >= most
-
     def made(place: float) -> Attempt | BoundError:
         value = scale.value(place)
         if value not in tried:
             setting = int(value) if parameter.integer else value
             changed = replace(codec, **{parameter.field: setting})
-            if is_spent(FAST_WORK):
+            shares = [one.work_share for one in tried.values()]
+            if sum(shares) + max(shares, default=0.0) >= FAST_WORK:
                 changed = changed.with_effort("fast")
             try:
                 tried[value] = attempt(prepared, *bounds_of(changed))
@@ -73,7 +71,7 @@ def search_quality(
         return tried[value]
 
     def excess_at(place: float) -> float:
-        if is_spent(MAX_SEARCH_WORK):
+        if sum(one.work_share for one in tried.values()) >= MAX_SEARCH_WORK:
             raise _WorkSpentError
         found = made(place)
         return UNREACHABLE_EXCESS if isinstance(found, BoundError) else excess(found)

@@ -308,20 +308,35 @@ struct IdleCoder
 
 } // namespace
 
+size_t mocpack_keysine_coarse_scratch_size(const mocpack_KeysineHead* head)
+{
+	Arena symbols(nullptr);
+	BundleSymbols(*head, &symbols);
+	return symbols.used() + mocpack_keysine_group_scratch_size(head);
+}
+
 mocpack_Status mocpack_keysine_decode_coarse(const mocpack_KeysineHead* head, size_t group,
 											 const int32_t* keys, const uint8_t* src, size_t size,
-											 const uint8_t* shifts, double* rotations, double* translations,
-											 void* scratch)
+											 const uint8_t* shifts, bool is_read, double* rotations,
+											 double* translations, void* scratch)
 {
 	Arena arena(scratch);
 	BundleSymbols bundle(*head, &arena);
-	GroupSymbols* symbols;
+	const size_t symbols_size = arena.used();
+	uint8_t* whole = arena.allocate<uint8_t>(symbols_size); // symbols as they were read
+	GroupSymbols* symbols = bundle.groups;
 	const Plan& plan = head->plan;
 	mocpack_KeysineSineCache kept = {};
-	mocpack_Status status =
-		read_group(head, group, keys, &src, &size, 1, plan.track_count, &kept, &bundle, &symbols);
-	if (status != MOCPACK_OK)
-		return status;
+	if (is_read)
+		std::memcpy(scratch, whole, symbols_size);
+	else
+	{
+		mocpack_Status status =
+			read_group(head, group, keys, &src, &size, 1, plan.track_count, &kept, &bundle, &symbols);
+		if (status != MOCPACK_OK)
+			return status;
+		std::memcpy(whole, scratch, symbols_size);
+	}
 	const uint8_t *key_shifts = shifts, *value_shifts = shifts + plan.track_count;
 	IdleCoder coder;
 	find_residuals(plan, symbols->keys, symbols->splits, symbols->residuals);

@@ -154,11 +154,13 @@ extern "C"
 											   void* scratch);
 
 	/* Decodes a group of one layer with keys and coefficients coarsened by `shifts` (2, tracks), as in a
-	 * first layer. */
+	 * first layer. is_read: scratch holds the symbols of this group from a call before. scratch:
+	 * mocpack_keysine_coarse_scratch_size bytes. */
 	mocpack_Status mocpack_keysine_decode_coarse(const mocpack_KeysineHead* head, size_t group,
 												 const int32_t* keys, const uint8_t* src, size_t size,
-												 const uint8_t* shifts, double* rotations,
+												 const uint8_t* shifts, bool is_read, double* rotations,
 												 double* translations, void* scratch);
+	size_t mocpack_keysine_coarse_scratch_size(const mocpack_KeysineHead* head);
 
 	/* Decodes one key pose (channels) to rotations (J, 4) and translations (M, 3), or to the selected
 	 * columns. */

@@ -187,7 +187,7 @@ bool write_and_decode(EncodeTask* task, const Draft& draft, Encoding* encoding)
 	encoding->is_grid = draft.is_grid;
 	return write_draft(task, draft, &encoding->payload) &&
 		   own.open(task, encoding->payload.data(), encoding->payload.size()) &&
-		   own.decode(task, 0, draft.groups.count, 1, nullptr, &encoding->decoded);
+		   own.decode(task, 0, draft.groups.count, 1, &encoding->decoded);
 }
 
 bool make_draft_of_few_keys(EncodeTask* task, DraftRequest request, Draft* draft, Observation* seen)

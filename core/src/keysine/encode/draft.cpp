@@ -37,7 +37,7 @@ class Drafting
 		const bool good = prepare() && observe(seen) && encode_keys() && encode_segments() && find_scales() &&
 						  encode_groups() && finish(seen);
 		// which groups a draft that fails has begun depends on the threads, so it costs its whole share
-		task_.work_left -= good ? std::min(double(work_), most) : most;
+		task_.spend(good ? std::min(double(work_), most) : most);
 		return good;
 	}
 

@@ -44,7 +44,7 @@ struct ClipEncoder
 		WrittenPayload own;
 		DecodedMotion decoded;
 		if (!own.open(&task, encoding->payload.data(), encoding->payload.size()) ||
-			!own.decode(&task, 0, own.layout().group_count, own.layout().layer_count, nullptr, &decoded))
+			!own.decode(&task, 0, own.layout().group_count, own.layout().layer_count, &decoded))
 			return false;
 		const double* turns = decoded.rotations.data();
 		if (!std::equal(turns, turns + decoded.rotations.size(), encoding->decoded.rotations.data()))

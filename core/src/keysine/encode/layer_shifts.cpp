@@ -20,6 +20,7 @@ const size_t LANES = 8;				// partial sums, which a processor computes side by s
 const double FIRST_PRICE = 0.1;		// of bits, relative to the error of all points per bit of the payload
 const double PRICE_RATIO = 0.8;		// of a price of bits to the next higher one
 const int MAX_PRICES = 100;
+const double NUMBERS_PER_POSE = 50; // decoding and measuring a joint of a frame, in BlockCoder::work()
 
 // Returns the sum of errors of n points after their displacements have changed by `to` (4, n) instead of
 // `from`. now: 4 rows, `stride` apart.
@@ -248,24 +249,22 @@ bool ShiftSearch::measure_distortions()
 bool ShiftSearch::displacements(const uint8_t* shifts, float* rows)
 {
 	const mocpack_Skeleton& s = task_.skeleton;
-	DecodedMotion motion;
-	Buffer<uint8_t> scratch;
-	Buffer<float> by_frame;
-	if (!own_.decode(&task_, sample_first_, sample_count_, 1, shifts, &motion) ||
-		!task_.take(&scratch, mocpack_clip_errors_scratch_size(s.joint_count)) ||
-		!task_.take_room(&by_frame, 4 * points_))
+	if (!own_.decode_coarse(&task_, sample_first_, sample_count_, shifts, &decoded_) ||
+		!task_.take_room(&scratch_, mocpack_clip_errors_scratch_size(s.joint_count)) ||
+		!task_.take_room(&by_frame_, 4 * points_))
 		return false;
-	mocpack_displacements(&s, task_.motion.rotations + 4 * s.joint_count * motion.first,
-						  task_.motion.translations + 3 * s.translated_count * motion.first,
-						  motion.rotations.data(), motion.translations.data(), motion.frames, stride_, SHELL,
-						  scratch.data(), by_frame.data());
+	task_.spend(NUMBERS_PER_POSE * double(decoded_.frames * s.joint_count));
+	mocpack_displacements(&s, task_.motion.rotations + 4 * s.joint_count * decoded_.first,
+						  task_.motion.translations + 3 * s.translated_count * decoded_.first,
+						  decoded_.rotations.data(), decoded_.translations.data(), decoded_.frames, stride_,
+						  SHELL, scratch_.data(), by_frame_.data());
 	// by joint, so that the points of a joint and its descendants are next to one another
 	const size_t joints = s.joint_count, frames = points_ / joints;
 	for (size_t row = 0; row < 4; ++row)
 	{
 		const float weight = row == 3 ? float(task_.constants.layer_shell_weight) : 1.0f;
 		for (size_t p = 0; p < points_; ++p)
-			rows[row * points_ + p] = weight * by_frame[row * points_ + p % frames * joints + p / frames];
+			rows[row * points_ + p] = weight * by_frame_[row * points_ + p % frames * joints + p / frames];
 	}
 	return true;
 }

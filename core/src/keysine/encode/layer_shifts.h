@@ -69,6 +69,9 @@ class ShiftSearch
 	Buffer<float> now_;				 // (4, points) displacements with the shifts so far
 	Buffer<Reach> reaches_;			 // (2, tracks)
 	Buffer<float> changes_;			 // of all reaches
+	DecodedMotion decoded_;			 // of the sample, with shifts; used again by each
+	Buffer<uint8_t> scratch_;
+	Buffer<float> by_frame_; // (4, points)
 };
 
 } // namespace keysine

@@ -162,7 +162,8 @@ class LayerSplit
 		const size_t most = std::min(order.groups_per_segment, order.groups) + 1;
 		const size_t room = (8 * most * own_.layout().channel_count + 64) * layers_;
 		Buffer<uint8_t> scratch, dst;
-		if (!task_.take(&scratch, mocpack_keysine_split_scratch(own_.head())) || !task_.take(&dst, room))
+		if (!task_.take_room(&scratch, mocpack_keysine_split_scratch(own_.head())) ||
+			!task_.take_room(&dst, room))
 			return false;
 		for (size_t s = 0; s < order.segments; ++s)
 		{
@@ -183,7 +184,7 @@ class LayerSplit
 	bool split_groups(const PartOrder& order, Parts* parts)
 	{
 		Buffer<uint8_t> scratch, dst;
-		if (!task_.take(&scratch, mocpack_keysine_split_scratch(own_.head())))
+		if (!task_.take_room(&scratch, mocpack_keysine_split_scratch(own_.head())))
 			return false;
 		for (size_t first = 0; first < order.groups; first = order.end_of_bundle(first))
 		{
@@ -195,7 +196,7 @@ class LayerSplit
 				src[i] = own_.group(first + i).data, src_sizes[i] = own_.group(first + i).size;
 				room += 2 * src_sizes[i] + 4096 + 64 * layers_;
 			}
-			if (!task_.take(&dst, room))
+			if (!task_.take_room(&dst, room))
 				return false;
 			if (mocpack_keysine_split_bundle(own_.head(), first, count, own_.keys_of(first), src, src_sizes,
 											 shifts_.data(), layers_, dst.data(), room, sizes,
@@ -226,7 +227,7 @@ class LayerSplit
 		{
 			DecodedMotion motion;
 			FrameErrors own;
-			if (!layered.decode(&task_, 0, layered.layout().group_count, l + 1, nullptr, &motion) ||
+			if (!layered.decode(&task_, 0, layered.layout().group_count, l + 1, &motion) ||
 				!measure_frames(&task_, motion, &own))
 				return false;
 			for (size_t t = 0; t < own.largest.size(); ++t)

@@ -142,7 +142,7 @@ bool write_draft(EncodeTask* task, const Draft& draft, Buffer<uint8_t>* payload)
 	WrittenPayload keys;
 	DecodedMotion lines;
 	FrameErrors errors;
-	if (!keys.open(task, start.data(), start.size()) || !keys.decode(task, 0, groups, 0, nullptr, &lines) ||
+	if (!keys.open(task, start.data(), start.size()) || !keys.decode(task, 0, groups, 0, &lines) ||
 		!measure_frames(task, lines, &errors))
 		return false;
 	const double* largest = errors.largest.data();

@@ -61,6 +61,11 @@ class EncodeTask
 	Progress progress;
 	double work_left; // of the budget of the whole encode, in units of BlockCoder::work()
 
+	// Takes work from that budget. A little always remains: no limit at all is 0.
+	void spend(double amount)
+	{
+		work_left = work_left > amount + 1 ? work_left - amount : 1.0;
+	}
 	// Returns the spent share of that budget.
 	double work_share() const
 	{

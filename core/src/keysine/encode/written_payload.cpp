@@ -103,45 +103,27 @@ bool WrittenPayload::decode_keys(EncodeTask* task, size_t layers)
 	return !task->stopped();
 }
 
-bool WrittenPayload::decode(EncodeTask* task, size_t first, size_t count, size_t layers,
-							const uint8_t* shifts, DecodedMotion* motion)
+template <typename DecodeGroup>
+bool WrittenPayload::decode_groups(EncodeTask* task, size_t first, size_t count, DecodeGroup decode_group,
+								   DecodedMotion* motion)
 {
-	if (!decode_keys(task, layers ? layers : layout_.layer_count))
-		return false;
 	const mocpack_Skeleton& s = task->skeleton;
-	const size_t joints = s.joint_count, moving = s.translated_count,
-				 workers = task->worker_count(count, false);
+	const size_t joints = s.joint_count, moving = s.translated_count;
 	const size_t start = key_frame(first), stop = key_frame(first + count) + 1;
 	motion->first = start, motion->frames = stop - start;
-	WorkerScratch scratch;
-	Buffer<mocpack_KeysineSineCache> sines;
 	if (!task->take_room(&motion->rotations, 4 * joints * motion->frames) ||
-		!task->take_room(&motion->translations, 3 * moving * motion->frames) ||
-		!task->take(&sines, workers) ||
-		!scratch.take(task, workers, mocpack_keysine_group_scratch_size(head_)))
+		!task->take_room(&motion->translations, 3 * moving * motion->frames))
 		return false;
 	double *turns = motion->rotations.data(), *places = motion->translations.data();
-	task->parallel_for(
-		count, false,
-		[&](size_t i, size_t worker)
-		{
-			const size_t own = first + i, from = key_frame(own), length = key_frame(own + 1) - from;
-			double *turn = turns + 4 * joints * (from - start), *place = places + 3 * moving * (from - start);
-			const uint8_t* bytes[MOCPACK_KEYSINE_MAX_GROUP_PARTS];
-			size_t sizes[MOCPACK_KEYSINE_MAX_GROUP_PARTS], parts[MOCPACK_KEYSINE_MAX_GROUP_PARTS];
-			const size_t parts_count = mocpack_keysine_group_parts(head_, own, layers, parts);
-			for (size_t p = 0; p < parts_count; ++p)
-				bytes[p] = part(parts[p]).data, sizes[p] = part(parts[p]).size;
-			const mocpack_Status status =
-				shifts
-					? mocpack_keysine_decode_coarse(head_, own, keys_of(own), bytes[0], sizes[0], shifts,
-													turn, place, scratch.of(worker))
-					: mocpack_keysine_decode_span(head_, own, 0, length, keys_of(own), bytes, sizes, layers,
-												  nullptr, turn, place, &sines[worker], scratch.of(worker));
-			if (status != MOCPACK_OK)
-				task->stop(MOCPACK_CORRUPT);
-			task->poll();
-		});
+	task->parallel_for(count, false,
+					   [&](size_t i, size_t worker)
+					   {
+						   const size_t from = key_frame(first + i) - start;
+						   if (decode_group(i, worker, turns + 4 * joints * from,
+											places + 3 * moving * from) != MOCPACK_OK)
+							   task->stop(MOCPACK_CORRUPT);
+						   task->poll();
+					   });
 	mocpack_keysine_decode_key(head_, keys_of(first + count), nullptr,
 							   turns + 4 * joints * (stop - 1 - start),
 							   places + 3 * moving * (stop - 1 - start));
@@ -151,6 +133,46 @@ bool WrittenPayload::decode(EncodeTask* task, size_t first, size_t count, size_t
 		mocpack_normalize_rotations(turns, motion->frames, joints, UNIT_TOLERANCE) >= 0)
 		return task->stop(MOCPACK_CORRUPT);
 	return true;
+}
+
+bool WrittenPayload::decode(EncodeTask* task, size_t first, size_t count, size_t layers,
+							DecodedMotion* motion)
+{
+	const size_t workers = task->worker_count(count, false);
+	WorkerScratch scratch;
+	Buffer<mocpack_KeysineSineCache> sines;
+	if (!decode_keys(task, layers ? layers : layout_.layer_count) || !task->take(&sines, workers) ||
+		!scratch.take(task, workers, mocpack_keysine_group_scratch_size(head_)))
+		return false;
+	auto decode_group = [&](size_t i, size_t worker, double* turn, double* place)
+	{
+		const uint8_t* bytes[MOCPACK_KEYSINE_MAX_GROUP_PARTS];
+		size_t sizes[MOCPACK_KEYSINE_MAX_GROUP_PARTS], parts[MOCPACK_KEYSINE_MAX_GROUP_PARTS];
+		const size_t own = first + i, length = key_frame(own + 1) - key_frame(own),
+					 parts_count = mocpack_keysine_group_parts(head_, own, layers, parts);
+		for (size_t p = 0; p < parts_count; ++p)
+			bytes[p] = part(parts[p]).data, sizes[p] = part(parts[p]).size;
+		return mocpack_keysine_decode_span(head_, own, 0, length, keys_of(own), bytes, sizes, layers, nullptr,
+										   turn, place, &sines[worker], scratch.of(worker));
+	};
+	return decode_groups(task, first, count, decode_group, motion);
+}
+
+bool WrittenPayload::decode_coarse(EncodeTask* task, size_t first, size_t count, const uint8_t* shifts,
+								   DecodedMotion* motion)
+{
+	// memory of the same size is kept, with the symbols in it
+	if (!decode_keys(task, 1) || !coarse_.take(task, count, mocpack_keysine_coarse_scratch_size(head_)))
+		return false;
+	auto decode_group = [&](size_t i, size_t, double* turn, double* place)
+	{
+		const Bytes own = group(first + i);
+		return mocpack_keysine_decode_coarse(head_, first + i, keys_of(first + i), own.data, own.size, shifts,
+											 is_read_, turn, place, coarse_.of(i));
+	};
+	const bool is_decoded = decode_groups(task, first, count, decode_group, motion);
+	is_read_ = is_decoded;
+	return is_decoded;
 }
 
 mocpack_ClipErrors clip_errors(EncodeTask* task, size_t first, const DecodedMotion& decoded,

@@ -45,13 +45,19 @@ class WrittenPayload
 	// Returns the bytes of a group in the first layer.
 	Bytes group(size_t group) const;
 
-	/* Decodes groups `first` to `first + count - 1` and the key after them, with this many layers (0: only
-	 * lines between the keys). shifts (2, tracks): coarsens a payload of one layer to these shifts; null: no
-	 * shifts. */
-	bool decode(EncodeTask* task, size_t first, size_t count, size_t layers, const uint8_t* shifts,
-				DecodedMotion* motion);
+	// Decodes groups `first` to `first + count - 1` and the key after them, with this many layers (0: only
+	// lines between the keys).
+	bool decode(EncodeTask* task, size_t first, size_t count, size_t layers, DecodedMotion* motion);
+	// Decodes groups of a payload of one layer that is coarsened to these shifts (2, tracks). Keeps their
+	// symbols for the next call, which must name the same groups.
+	bool decode_coarse(EncodeTask* task, size_t first, size_t count, const uint8_t* shifts,
+					   DecodedMotion* motion);
 
   private:
+	// Decodes groups and the key after them. decode_group(group, frame, turn, place, worker) returns a status.
+	template <typename DecodeGroup>
+	bool decode_groups(EncodeTask* task, size_t first, size_t count, DecodeGroup decode_group,
+					   DecodedMotion* motion);
 	Bytes part(size_t part) const;
 	bool decode_keys(EncodeTask* task, size_t layers);
 
@@ -63,6 +69,8 @@ class WrittenPayload
 	Buffer<size_t> offsets_; // (parts + 1)
 	Buffer<int32_t> keys_;	 // (groups + 1, channels)
 	size_t key_layers_ = 0;	 // layers with which the keys were decoded
+	WorkerScratch coarse_;	 // of the groups of decode_coarse
+	bool is_read_ = false;	 // whether coarse_ holds their symbols
 };
 
 // Measures the errors of a decoded motion against the clip's frames from `first` on. joint_max (J), if not
