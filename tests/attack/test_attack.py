@@ -13,10 +13,12 @@ from mocpack.model.skeleton import Skeleton
 from mocpack.testing.motions import walk
 
 SEEDS = (2, 7, 11, 12, 13, 17, 18, 21, 31, 32, 43, 46, 63, 96, 98)
+# errors of these scaled chains hardly follow the bound that the codec is given
+IRREGULAR_SEEDS = (99688, 120371)
 LAYERED_SEED = 98
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", SEEDS + IRREGULAR_SEEDS)
 def test_promises_hold_on_a_random_clip(seed):
     outcome = run_attack.attack(seed)
     assert outcome.verdict not in run_attack.BROKEN, outcome.text

@@ -18,7 +18,7 @@ from mocpack.rate.target import Bounds
 
 MIN_BOUND_USE = 0.9  # retry a scaled clip if it uses less of its bound than this
 MAX_SCALED_TRIES = 6
-# tried in turn, times the bound that would fit if errors between frames were proportional
+# tried in turn, times the bound that would fit if errors were proportional to it
 BOUND_FACTORS = (1.0, 0.9, 0.75, 0.6, 0.4, 0.2, 0.1)
 
 
@@ -76,9 +76,9 @@ def _adjust_bound(prepared: PreparedClip, codec: Codec, bounds: Bounds) -> Attem
         if near * bound <= error <= bound:
             break
         aim *= min(max(math.sqrt(MIN_BOUND_USE) * bound / max(error, 1e-300), 0.02), 10.0)
-    if prepared.clip.header.interpolated and all(error > bound for _, error, _ in tried):
+    if all(error > bound for _, error, _ in tried):
         right = min(aim * bound / error for aim, error, _ in tried)
-        # errors between frames vary irregularly, so small reductions are tried first
+        # errors vary irregularly with the aim, so small reductions are tried first
         for share in BOUND_FACTORS:
             if encode_with(share * right) <= bound:
                 break
