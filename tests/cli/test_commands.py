@@ -13,6 +13,7 @@ from mocpack.bench import command as bench
 from mocpack.bench.datasets import COMMITTED
 from mocpack.common.units import format_size
 from mocpack.container import pack, unpack
+from mocpack.model.take_data import Track
 from mocpack.samples import JUMP
 from mocpack.testing import walk
 from naming import names
@@ -511,6 +512,16 @@ def test_edit_moves_a_joint_to_its_target_and_prints_what_moved(folder):
     clip = mocpack.decode((folder / "edited.mocp").read_bytes())
     hand = clip.positions()[round(0.25 * clip.frame_rate), clip.skeleton.index("LeftHand")]
     assert hand == pytest.approx([0.4, 1.3, 0.3], abs=1e-3)
+
+
+def test_edit_prints_the_bound_of_the_new_file_and_the_tracks_that_it_keeps(folder):
+    grounded = Track("flag", np.ones(60, bool))
+    source = walk(1.0).replace(tracks={"left contact": grounded})
+    (folder / "tracks.mocp").write_bytes(mocpack.encode(source))
+    words = ("--at", 0.25, "--joint", "LeftHand", "--by", "0,0.1,0")
+    done = run("edit", folder / "tracks.mocp", *words, "-o", folder / "edited.mocp")
+    assert done.returncode == 0, done.stderr
+    assert names(done.stdout.decode(), "tracks left contact size within 1 mm")
 
 
 def test_edit_reads_and_writes_other_formats(folder):

@@ -14,7 +14,7 @@ from mocpack.cli import files, options
 from mocpack.cli.reading import SourceOptions
 from mocpack.cli.terminal import print_json
 from mocpack.common.optional_packages import load_part
-from mocpack.common.units import format_length, format_size
+from mocpack.common.units import format_length, format_size, to_millimeters
 from mocpack.container import unpack
 from mocpack.errors import UsageError
 from mocpack.io import files_to_write
@@ -65,12 +65,14 @@ def run(
         for path in files_to_write(output):
             files.check_output(str(path), force=force, sources=[source])
     before, spline = _read(source, reading)
+    bound = None
     if spline is None:
         assert isinstance(before, Clip)
         edit = edit_clip(before, handles)
         after, data = edit.clip, b""
         if suffix == ".mocp":
-            data = _api.encode(after)
+            made = _api.encode_measured(after)
+            data, bound = made.data, made.errors.declared
             written = _api.decode(data)
             assert isinstance(written, Clip)
             edit = measure_edit(before, written, handles)
@@ -92,10 +94,15 @@ def run(
         else [f"vertex {k}" for k in range(header.vertex_count)]
     )
     if as_json:
-        print_json([_facts(edit, names, handles, size)], to_stderr=output == files.PIPE)
+        print_json([_facts(edit, names, handles, size, bound)], to_stderr=output == files.PIPE)
         return 0
     console = files.stderr() if output == files.PIPE else files.stdout()
-    console.print(_describe_edit(edit, names, handles, size), markup=False)
+    lines = _describe_edit(edit, names, handles)
+    if tracks := before.tracks if isinstance(before, Clip) else ():
+        lines.append(f"tracks kept as they were, contacts too: {', '.join(tracks)}")
+    within = f", encoded within {format_length(bound)}" if bound else ""
+    lines.append(f"size {format_size(size)}{within}")
+    console.print("\n".join(lines), markup=False)
     return 0
 
 
@@ -137,7 +144,7 @@ def _parse_handles(
     return handles
 
 
-def _describe_edit(edit: Edit, names: Sequence[str], handles: list[Handle], size: int) -> str:
+def _describe_edit(edit: Edit, names: Sequence[str], handles: list[Handle]) -> list[str]:
     """Describe the error of each handle, the joints that moved, and the frames that changed."""
     lines = []
     for handle, miss in zip(handles, edit.misses.tolist(), strict=True):
@@ -151,11 +158,12 @@ def _describe_edit(edit: Edit, names: Sequence[str], handles: list[Handle], size
         lines.append(
             f"frames {edit.frames.start} to {edit.frames.stop - 1} changed by at least 1 mm"
         )
-    lines.append(f"size {format_size(size)}")
-    return "\n".join(lines)
+    return lines
 
 
-def _facts(edit: Edit, names: Sequence[str], handles: list[Handle], size: int) -> dict[str, object]:
+def _facts(
+    edit: Edit, names: Sequence[str], handles: list[Handle], size: int, bound: float | None
+) -> dict[str, object]:
     return {
         "handles": [
             {"joint": h.joint, "time": h.time, "off": miss}
@@ -165,4 +173,5 @@ def _facts(edit: Edit, names: Sequence[str], handles: list[Handle], size: int) -
         "moved_at_handles": dict(zip(names, edit.changes_at_handles.tolist(), strict=True)),
         "frames": [edit.frames.start, edit.frames.stop],
         "bytes": size,
+        "max_error_mm": to_millimeters(bound),
     }

@@ -116,12 +116,13 @@ def _build_animation(clip: Clip, document: Document, match: Match, buffer: Buffe
             continue
         node = match.nodes[joint]
         _decompose_matrix(document, node)
+        values = _to_file_units(clip, path, keys)
         if np.ptp(keys, axis=0).any():
-            animation.add(node, path, every, buffer.add(_to_file_units(clip, path, keys)))
-        elif not np.allclose(keys[0], getattr(nodes, path)[node]):
+            animation.add(node, path, every, buffer.add(values))
+        elif not np.allclose(values[0], getattr(nodes, path)[node]):
             if first is None:
                 first = buffer.add(times[:1], bounds=True)
-            animation.add(node, path, first, buffer.add(_to_file_units(clip, path, keys[:1])))
+            animation.add(node, path, first, buffer.add(values[:1]))
     for node, weights, seconds in _iterate_morphs(clip, document, nodes):
         at = buffer.add(seconds, bounds=True)
         animation.add(node, "weights", at, buffer.add(weights.ravel()))
