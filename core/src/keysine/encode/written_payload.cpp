@@ -115,15 +115,15 @@ bool WrittenPayload::decode_groups(EncodeTask* task, size_t first, size_t count,
 		!task->take_room(&motion->translations, 3 * moving * motion->frames))
 		return false;
 	double *turns = motion->rotations.data(), *places = motion->translations.data();
-	task->parallel_for(count, false,
-					   [&](size_t i, size_t worker)
-					   {
-						   const size_t from = key_frame(first + i) - start;
-						   if (decode_group(i, worker, turns + 4 * joints * from,
-											places + 3 * moving * from) != MOCPACK_OK)
-							   task->stop(MOCPACK_CORRUPT);
-						   task->poll();
-					   });
+	task->parallel_for(
+		count, false,
+		[&](size_t i, size_t worker)
+		{
+			const size_t from = key_frame(first + i) - start;
+			if (decode_group(i, worker, turns + 4 * joints * from, places + 3 * moving * from) != MOCPACK_OK)
+				task->stop(MOCPACK_CORRUPT);
+			task->poll();
+		});
 	mocpack_keysine_decode_key(head_, keys_of(first + count), nullptr,
 							   turns + 4 * joints * (stop - 1 - start),
 							   places + 3 * moving * (stop - 1 - start));
