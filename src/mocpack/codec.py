@@ -38,7 +38,7 @@ from mocpack.errors import (
     UnsupportedVersionError,
     UsageError,
 )
-from mocpack.model.clip import AnyHeader, Clip
+from mocpack.model.clip import AnyHeader, require_skeleton
 from mocpack.model.header import BaseClip, array_bytes
 
 if TYPE_CHECKING:  # type checkers know defaults of TypeVar, Python from 3.13
@@ -408,9 +408,8 @@ class Decoder(Generic[C, H]):
     def arrays(self, start: int, stop: int) -> tuple[F64, F64]:
         """Return rotations (T, J, 4) and translations (T, M, 3) of frames `start` to `stop`."""
         part = self.frames(start, stop)
-        if not isinstance(part, Clip):
-            raise UsageError("a vertex animation has no rotations")
-        return np.asarray(part.rotations), np.asarray(part.translations)
+        clip = require_skeleton(part, "rotations")
+        return np.asarray(clip.rotations), np.asarray(clip.translations)
 
     def window_writer(self) -> WindowWriter:
         """Return a writer of windows of this payload."""

@@ -7,13 +7,13 @@ from contextlib import closing
 from dataclasses import replace
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 
 from mocpack.codec import ArrayWindows, Codec, Decoder, Layer, PayloadLayout, WindowWriter
 from mocpack.codecs.registry import codec_class
-from mocpack.common.arguments import check_integer, check_number
+from mocpack.common.arguments import check_integer
 from mocpack.common.arrays import F64
 from mocpack.common.choice import find_index
 from mocpack.common.json_object import JsonObject
@@ -39,11 +39,12 @@ from mocpack.errors import (
     UnsupportedVersionError,
     UsageError,
 )
-from mocpack.model.clip import AnyClip, AnyHeader, Clip, ClipHeader
+from mocpack.model.clip import AnyHeader, Clip, ClipHeader
 from mocpack.model.codec_clip import codec_header, restore_take_data
 from mocpack.model.display import summarize
 from mocpack.model.header import (
     check_frames,
+    frame_to_time,
     parse_selection,
     pose_header,
     sample_take_data,
@@ -220,11 +221,9 @@ class Motion:
     @property
     def span(self) -> tuple[float, float]:
         """Times of the first and last frame in seconds."""
-        header = self.header
-        start = header.start_time if isinstance(header, ClipHeader) else 0.0
-        if isinstance(header, ClipHeader) and self.take_data.times is not None:
-            return start, float(self.take_data.times[-1])
-        return start, start + (header.frame_count - 1) * header.frame_time
+        header, times = self.header, self.take_data.times
+        last = header.frame_count - 1
+        return header.start_time, frame_to_time(last, header, times)
 
     @property
     def track_heads(self) -> list[TrackHead]:
@@ -245,7 +244,7 @@ class Motion:
         """The header that the codec uses."""
         header = self._reader.header
         try:
-            return codec_header(header) if isinstance(header, ClipHeader) else header
+            return codec_header(header)
         except InvalidClipError as error:
             raise CorruptionError(f"header: {error}") from error
 
@@ -262,16 +261,14 @@ class Motion:
         it measured larger ones.
         """
         payload, measured, header = self._reader.payload, self.errors, self._reader.header
-        layers = list(self.layout().layers)
-        if isinstance(header, ClipHeader):
-            # a mean in a payload counts the joint at the origin of several roots
-            share = len(self.codec_header.skeleton) / len(header.skeleton)
-            layers = [
-                replace(layer, mean_error=layer.mean_error and share * layer.mean_error)
-                for layer in layers
-            ]
-            if layers and header.is_scaled and _is_exceeded(layers[-1], measured, header):
-                layers = [replace(layer, max_error=None, mean_error=None) for layer in layers]
+        # a mean in a payload counts the joint at the origin of several roots
+        share = self.codec_header.point_count / header.point_count
+        layers = [
+            replace(layer, mean_error=layer.mean_error and share * layer.mean_error)
+            for layer in self.layout().layers
+        ]
+        if layers and header.is_scaled and _is_exceeded(layers[-1], measured, header):
+            layers = [replace(layer, max_error=None, mean_error=None) for layer in layers]
         end = payload.size + payload.missing_bytes
         layers[-1:] = [Layer(end, measured.max, measured.mean)]
         for coarse in reversed(range(len(layers) - 1)):
@@ -350,11 +347,16 @@ class Motion:
         has_more = self._reader.parsed.has_take_data or self._reader.header is not self.codec_header
         return not has_more and self._fits_in_memory
 
+    @property
+    def _is_codec_clip(self) -> bool:
+        """Whether the codec's clips are those of the file."""
+        return self._reader.header is self.codec_header and not self.take_data
+
     @cached_property
     def _has_own_arrays(self) -> bool:
         """Whether the codec's arrays equal the clip's and fit into the memory limit."""
         header = self.header
-        same = isinstance(header, ClipHeader) and self.codec_header.skeleton is header.skeleton
+        same = header.kind == "skeleton" and self.codec_header.skeleton is header.skeleton
         return same and self._fits_in_memory
 
     def sample(self, time: float) -> Clip:
@@ -362,14 +364,14 @@ class Motion:
 
         Between frames it is interpolated by slerp, unless the codec stores a continuous curve.
         """
-        at = self._time_to_frame(time)
+        at = time_to_frame(time, self._reader.header, self.take_data.times)
         first = int(at)
         self._check_memory(f"frame {first}", first, min(first + 2, self.frame_count))
-        found = self.decoder.sample(at)
-        if not isinstance(found, Clip):
-            return cast(Clip, found)
+        pose: Clip = self.decoder.sample(at)
+        if self._is_codec_clip:
+            return pose
         header = pose_header(self.header, at, self.take_data.times)
-        return _restore(found, header, sample_take_data(self.take_data, at))
+        return _restore(pose, header, sample_take_data(self.take_data, at))
 
     def preview(self) -> Clip:
         """Return a coarse clip quickly if the codec supports it, else the whole clip."""
@@ -397,25 +399,20 @@ class Motion:
         return needed + (self._reader.take_data_memory() if start < stop else 0)
 
     def _restore(
-        self, found: AnyClip, start: int, stop: int, joints: Sequence[int] | None = None
+        self, found: Clip, start: int, stop: int, joints: Sequence[int] | None = None
     ) -> Clip:
         """Add take data and the file's header to decoded frames."""
-        header, take_data = self._reader.header, self.take_data
-        if not isinstance(found, Clip) or not isinstance(header, ClipHeader):
-            return cast(Clip, found)
-        if header is self.codec_header and not take_data:
+        if self._is_codec_clip:
             return found
+        header, take_data = self.header, self.take_data
         part = slice_header(header, start, stop, take_data)
         return _restore(found, part, slice_take_data(take_data, header, start, stop), joints)
 
-    def _restore_coarse(self, found: AnyClip) -> Clip:
+    def _restore_coarse(self, found: Clip) -> Clip:
         """Add take data and the file's header to a preview, or to the first frames."""
-        header = self._reader.header
-        same = found.frame_time == header.frame_time
-        if same or not isinstance(found, Clip) or not isinstance(header, ClipHeader):
+        header = self.header
+        if self._is_codec_clip or found.frame_time == header.frame_time:
             return self._restore(found, 0, found.frame_count)
-        if header is self.codec_header and not self.take_data:
-            return found
         coarse = replace(header, frame_count=found.frame_count, frame_time=found.frame_time)
         at = np.rint(np.arange(found.frame_count) * found.frame_time / header.frame_time)
         at = np.minimum(at, header.frame_count - 1)
@@ -423,28 +420,17 @@ class Motion:
 
     def _codec_joints(self, joints: Sequence[int]) -> list[int]:
         """Return the indices of joints in the codec's skeleton."""
-        shift = len(self.codec_header.skeleton) - len(self.header.skeleton)
+        shift = self.codec_header.point_count - self.header.point_count
         return [j + shift for j in joints]
 
-    def _time_to_frame(self, time: float) -> float:
-        """Return the fractional frame index at a time in seconds, clamped."""
-        header: AnyHeader = self._reader.header
-        if isinstance(header, ClipHeader):
-            return time_to_frame(time, header, self.take_data.times)
-        check_number("time", time)
-        return min(max(time / header.frame_time, 0.0), header.frame_count - 1.0)
-
     def _indices(self, joints: Sequence[str | int]) -> list[int]:
-        header = self._reader.header
-        if not isinstance(header, ClipHeader):
-            raise UsageError("a vertex animation has no joints to select")
-        indices = header.skeleton.indices(joints)
+        indices = self._reader.header.indices(joints)
         if not indices:
             raise UsageError("joints must name at least one joint, got none")
         return indices
 
 
-def _is_exceeded(last: Layer, measured: Errors, header: ClipHeader) -> bool:
+def _is_exceeded(last: Layer, measured: Errors, header: AnyHeader) -> bool:
     """Return whether a file measured larger errors than its last layer states."""
     rounding = 1.001  # of measured errors
     pairs = [(measured.mean, last.mean_error)]

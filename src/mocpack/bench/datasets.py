@@ -15,7 +15,7 @@ from pathlib import Path
 
 from mocpack import _api
 from mocpack.errors import UsageError
-from mocpack.model.clip import AnyClip, Clip
+from mocpack.model.clip import AnyClip, Clip, require_skeleton
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 COMMITTED = CHECKOUT / "benchmarks" / "clips"
@@ -127,10 +127,7 @@ def collection(name: str, data: Path | None = None) -> list[Path]:
 
 def load_clip(name: str, data: Path | None = None) -> Clip:
     """Read a skeletal clip by name. BVH files of CMU start with an added T-pose."""
-    clip = load_any(name, data)
-    if not isinstance(clip, Clip):
-        raise UsageError(f"{name}: expected a skeleton clip, got {clip.header.kind}")
-    return clip
+    return require_skeleton(load_any(name, data), f"{name}: the measurement")
 
 
 def load_any(name: str, data: Path | None = None) -> AnyClip:

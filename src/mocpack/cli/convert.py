@@ -22,7 +22,7 @@ from mocpack.io.conversion_report import describe
 from mocpack.io.glb import animation_name
 from mocpack.io.motion_file import MotionFile, ReadOptions
 from mocpack.io.text import make_unique
-from mocpack.model.clip import AnyClip, Clip
+from mocpack.model.clip import AnyClip
 
 # File names that Windows reserves for devices, with any extension.
 DEVICES = {"CON", "PRN", "AUX", "NUL"} | {f"{p}{n}" for p in ("COM", "LPT") for n in range(10)}
@@ -90,7 +90,7 @@ def run(
 
     def read(name: str | None) -> AnyClip:
         clip = files.read_motion(file, name)
-        if bake_scales and isinstance(clip, Clip):
+        if bake_scales:
             clip = clip.bake_scales()
         return clip if frames is None else files.cut_frames(clip, frames)
 
@@ -223,9 +223,8 @@ def read_back(clip: AnyClip, target: str, reading: ReadOptions) -> tuple[AnyClip
     file = MotionFile.open(target, **reading)
     back = file.read()
     guessed = back.metadata.get("unit_guessed")
-    if not isinstance(clip, Clip) or not isinstance(back, Clip) or back.unit == clip.unit:
+    unit = clip.header.unit
+    if guessed is None or unit in (None, back.header.unit):
         return back, None
-    if guessed is None:
-        return back, None
-    file = replace(file, options={**file.options, "unit": m(clip.unit)})
+    file = replace(file, options={**file.options, "unit": m(unit)})
     return file.read(), str(guessed)

@@ -14,7 +14,6 @@ from mocpack.cli.batch import Job, run_command
 from mocpack.cli.inputs import PACKED_EXTENSIONS, find_sources, output_paths
 from mocpack.cli.tables import make_table
 from mocpack.errors import FormatError, MocpackError, TruncatedError, name_errors
-from mocpack.model.clip import Clip
 
 
 class DecodeOptions(TypedDict):
@@ -120,6 +119,6 @@ def _decompress(
             if reading["partial"] or not _has_intact_part(file.data, reading):
                 raise
             raise TruncatedError(f"{error}; --partial decodes the intact part") from error
-    if bake_scales and isinstance(clip, Clip):
+    if bake_scales:
         clip = clip.bake_scales()
     files.write_clip(clip, output, suffix, source=source, dialect=dialect)

@@ -18,7 +18,7 @@ from mocpack.common.units import format_length, format_size, to_millimeters
 from mocpack.container import unpack
 from mocpack.errors import UsageError
 from mocpack.io import files_to_write
-from mocpack.model.clip import AnyClip, Clip, ClipHeader
+from mocpack.model.clip import AnyClip, require_skeleton
 from mocpack.model.editing import Edit, edit_clip, measure_edit
 from mocpack.model.handles import Handle
 
@@ -67,15 +67,13 @@ def run(
     before, spline = _read(source, reading)
     bound = None
     if spline is None:
-        assert isinstance(before, Clip)
-        edit = edit_clip(before, handles)
+        moving = require_skeleton(before, source)
+        edit = edit_clip(moving, handles)
         after, data = edit.clip, b""
         if suffix == ".mocp":
             made = _api.encode_measured(after)
             data, bound = made.data, made.errors.declared
-            written = _api.decode(data)
-            assert isinstance(written, Clip)
-            edit = measure_edit(before, written, handles)
+            edit = measure_edit(moving, require_skeleton(_api.decode(data), output), handles)
     else:
         splines = load_part(SPLINES, purpose="editing splines and vertices")
         edit = splines.open_spline(spline).apply_handles(handles)
@@ -88,11 +86,7 @@ def run(
         files.write_clip(after, output, suffix, source=source)
         size = Path(output).stat().st_size
     header = before.header
-    names = (
-        list(header.skeleton.names)
-        if isinstance(header, ClipHeader)
-        else [f"vertex {k}" for k in range(header.vertex_count)]
-    )
+    names = list(header.point_names) or [f"vertex {k}" for k in range(header.point_count)]
     if as_json:
         print_json([_facts(edit, names, handles, size, bound)], to_stderr=output == files.PIPE)
         return 0
@@ -117,7 +111,8 @@ def _read(source: str, reading: SourceOptions) -> tuple[AnyClip, bytes | None]:
         data = file.extract()
         if unpack(data).codec_id == SPLINE_CODEC:
             return motion, data
-    return motion, None if isinstance(motion, Clip) else _api.encode(motion, CONVERSION_CODEC)
+    is_mesh = motion.header.kind == "vertices"
+    return motion, _api.encode(motion, CONVERSION_CODEC) if is_mesh else None
 
 
 def _parse_handles(

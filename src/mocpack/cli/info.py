@@ -36,10 +36,17 @@ from mocpack.container import FORMAT_VERSION, TrackHead
 from mocpack.errors import FormatError, SceneError, TruncatedError, UsageError, name_errors
 from mocpack.io.assumptions import describe_assumptions
 from mocpack.io.motion_file import MotionFile, is_archive_name
-from mocpack.model.clip import AnyClip, Clip, ClipHeader
+from mocpack.model.clip import AnyClip, AnyHeader, ClipHeader
 
 
-class MotionFacts(TypedDict):
+class PointCounts(TypedDict):
+    """The number of joints or of vertices."""
+
+    joints: int | None
+    vertices: int | None
+
+
+class MotionFacts(PointCounts):
     """A motion of a file that is not a .mocp."""
 
     name: str | None
@@ -47,8 +54,6 @@ class MotionFacts(TypedDict):
     frame_rate: float
     seconds: float
     even_times: bool
-    joints: int | None
-    vertices: int | None
     tracks: list[str]
     notes: list[str]
 
@@ -211,12 +216,16 @@ def _motion_facts(clip: AnyClip, name: str | None) -> MotionFacts:
         "frames": clip.frame_count,
         "frame_rate": float(clip.header.frame_rate),
         "seconds": clip.duration,
-        "even_times": not isinstance(clip, Clip) or clip.take_data.times is None,
-        "joints": len(clip.skeleton) if isinstance(clip, Clip) else None,
-        "vertices": None if isinstance(clip, Clip) else clip.header.vertex_count,
-        "tracks": list(clip.tracks) if isinstance(clip, Clip) else [],
+        "even_times": clip.take_data.times is None,
+        **_point_counts(clip.header),
+        "tracks": list(clip.tracks),
         "notes": describe_assumptions(clip.metadata),
     }
+
+
+def _point_counts(header: AnyHeader) -> PointCounts:
+    joints = header.point_count if header.kind == "skeleton" else None
+    return {"joints": joints, "vertices": None if joints else header.point_count}
 
 
 def _motions_table(row: dict[str, Any]) -> Table:
@@ -274,10 +283,9 @@ def _clip_facts(motion: _api.Motion) -> dict[str, Any]:
         "params": {k: v for k, v in motion.params.items() if k not in unstored},
         "frames": header.frame_count,
         "frame_rate": header.frame_rate,
-        "joints": len(header.skeleton) if isinstance(header, ClipHeader) else None,
-        "root": header.skeleton.names[0] if isinstance(header, ClipHeader) else None,
-        "vertices": None if isinstance(header, ClipHeader) else header.vertex_count,
-        "unit": header.unit if isinstance(header, ClipHeader) else None,
+        **_point_counts(header),
+        "root": next(iter(header.point_names), None),
+        "unit": header.unit,
         "bytes": {
             "file": sizes["file"],
             "payload": sizes["file"] - sizes["skeleton"] - sizes["metadata"],

@@ -11,7 +11,7 @@ from mocpack.common.units import format_angle, format_length
 from mocpack.container import Errors, JointErrors
 from mocpack.metrics.angles import joint_angles
 from mocpack.metrics.comparison import ANGLE_SLACK_RAD, POSITION_SLACK_M
-from mocpack.model.clip import AnyHeader, Clip, ClipHeader, measure_error
+from mocpack.model.clip import AnyHeader, Clip, measure_error
 
 ROUNDING = 1.001  # files round measured errors up by at most 0.07 %
 
@@ -29,7 +29,7 @@ class JointBound(TypedDict):
 
 def joint_bound_facts(header: AnyHeader, errors: Errors) -> list[JointBound]:
     """Return bounds and errors of the joints that share bounds; empty if all joints do."""
-    if errors.joints is None or not isinstance(header, ClipHeader):
+    if errors.joints is None:
         return []
     return [
         {
@@ -38,7 +38,7 @@ def joint_bound_facts(header: AnyHeader, errors: Errors) -> list[JointBound]:
             "max_mm": 1000 * error,
             "angle_bound_deg": math.degrees(angle) if angle else None,
             "max_angle_deg": math.degrees(turned) if angle else None,
-            "joints": [header.skeleton.names[joint] for joint in joints],
+            "joints": [header.point_names[joint] for joint in joints],
         }
         for bound, error, angle, turned, joints in errors.joints.groups()
     ]

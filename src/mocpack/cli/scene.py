@@ -22,7 +22,7 @@ from mocpack.common.units import to_millimeters
 from mocpack.container import pack_scene
 from mocpack.errors import MocpackError, UsageError
 from mocpack.io.motion_file import MotionFile, ReadOptions, is_archive_name, match_versions
-from mocpack.model.clip import AnyClip, Clip
+from mocpack.model.clip import require_skeleton
 from mocpack.model.scene import shift_start
 
 
@@ -151,7 +151,7 @@ def _encode_part(
         return part.file.extract(part.motion)
     try:
         clip = files.read_motion(part.file, part.motion)
-        clip = clip if start is None else _set_start(clip, start)
+        clip = clip if start is None else shift_start(require_skeleton(clip, "--start other than 0 s"), start)
         made = rate.encode_clip(clip, codecs, target)
         with files.print_warnings(part.path):
             made.warn_if_lossless()
@@ -159,12 +159,6 @@ def _encode_part(
     except MocpackError as error:
         text = str(error)
         raise type(error)(text if part.path in text else f"{part.path}: {text}") from error
-
-
-def _set_start(clip: AnyClip, start: float) -> Clip:
-    if not isinstance(clip, Clip):
-        raise UsageError("--start applies to skeletons; a vertex animation always starts at 0 s")
-    return shift_start(clip, start)
 
 
 def _row(part: Part, data: bytes, output: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from mocpack.common.units import format_size, parse_size
 from mocpack.errors import MemoryLimitError
-from mocpack.model.clip import AnyHeader, ClipHeader
+from mocpack.model.clip import AnyHeader
 
 DEFAULT_LIMIT = 1_000_000_000  # bytes
 
@@ -33,14 +33,9 @@ class MemoryLimit:
         """Raise if `what` needs more memory; the error names the size of the motion."""
         if self.max_bytes is None or needed <= self.max_bytes:
             return
+        motion = f"{header.frame_count} frames × {header.point_count} {header.point_kind}"
         raise MemoryLimitError(
-            f"{what} of {_describe_motion(header)} would take {format_size(needed)} of memory, "
+            f"{what} of {motion} would take {format_size(needed)} of memory, "
             f"more than the limit of {format_size(self.max_bytes)}; "
             "a larger memory_limit (--memory-limit) allows it"
         )
-
-
-def _describe_motion(header: AnyHeader) -> str:
-    if isinstance(header, ClipHeader):
-        return f"{header.frame_count} frames × {len(header.skeleton)} joints"
-    return f"{header.frame_count} frames × {header.vertex_count} vertices"

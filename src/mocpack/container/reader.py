@@ -122,7 +122,7 @@ class Reader:
     @cached_property
     def take_data(self) -> TakeData:
         """The data of the take besides its poses."""
-        if not isinstance(self.header, ClipHeader) or not self.parsed.has_take_data:
+        if self.parsed.is_vertices or not self.parsed.has_take_data:
             return NO_TAKE_DATA
         file, valid = self.parsed, self.parsed.valid()
         try:
@@ -137,9 +137,9 @@ class Reader:
 
     def take_data_memory(self) -> int:
         """Return the memory in bytes that reading `take_data` may use."""
-        if not isinstance(self.header, ClipHeader) or not self.parsed.has_take_data:
+        if self.parsed.is_vertices or not self.parsed.has_take_data:
             return 0
-        frames, joints = self.header.frame_count, len(self.header.skeleton)
+        frames, joints = self.header.frame_count, self.header.point_count
         numbers = sum(head.count * WIDTHS[head.kind] for head in self.track_heads)
         numbers += frames * (3 * len(self.header.scaled_joints) + 1)
         return BYTES_PER_NUMBER * numbers + frames * joints

@@ -19,7 +19,6 @@ from mocpack.common.units import to_millimeters
 from mocpack.container import DEFAULT_LIMIT, Index, base_id, to_stored_clip
 from mocpack.corpora.parquet import read_parquet
 from mocpack.errors import CorruptionError, UsageError, name_errors
-from mocpack.model.clip import ClipHeader
 from mocpack.motion import Motion
 
 if TYPE_CHECKING:
@@ -86,9 +85,7 @@ def describe_clip(name: str, data: bytes) -> Row:
             "frames": header.frame_count,
             "fps": float(header.frame_rate),
             "seconds": float(last - first),
-            "joints": len(header.skeleton)
-            if isinstance(header, ClipHeader)
-            else header.vertex_count,
+            "joints": header.point_count,
             "skeleton": base_id(skeleton).hex() if skeleton else None,
             "codec": motion.codec.codec_id,
             "bytes": len(data),

@@ -17,7 +17,7 @@ from mocpack.corpora import catalog
 from mocpack.corpora.reading import Corpus
 from mocpack.errors import MissingExtraError, UsageError
 from mocpack.io.atomic import atomic_stream
-from mocpack.model.clip import Clip
+from mocpack.model.clip import Clip, require_skeleton
 
 if TYPE_CHECKING:
     from pyarrow import ListArray, RecordBatch, Schema
@@ -85,10 +85,7 @@ class _SelectedClips:
     def __iter__(self) -> Iterator[tuple[str, Clip]]:
         for number in self.numbers:
             name, clip = self.corpus.names[number], self.corpus.motion(number).clip()
-            if not isinstance(clip, Clip):
-                raise UsageError(
-                    f"clip {name!r} is a vertex animation; select skeletal clips with --where"
-                )
+            clip = require_skeleton(clip, f"clip {name!r} (--where can leave it out): an export")
             yield name, clip if self.fps is None else clip.resample(self.fps)
 
     def frame_rates(self) -> set[float]:

@@ -18,7 +18,7 @@ from mocpack.io import npz
 from mocpack.io.assumptions import STAND_IN_BONES
 from mocpack.io.npz import Arrays
 from mocpack.model import rotations
-from mocpack.model.clip import AnyClip, Clip
+from mocpack.model.clip import Clip
 from mocpack.model.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, Skeleton
 from mocpack.model.space import conversion_matrix
 from mocpack.model.take_data import Track
@@ -126,13 +126,13 @@ def read(
         raise CorruptionError(str(error)) from error
 
 
-def write(clip: AnyClip) -> bytes:
+def write(clip: Clip) -> bytes:
     """Return a clip of an SMPL body in AMASS layout: rotation vectors, z up, meters.
 
     The frame rate is stored under both names that readers use. SMPL-X files also hold the poses
     split by body part.
     """
-    if not isinstance(clip, Clip) or clip.header.is_scaled or clip.take_data.times is not None:
+    if clip.header.is_scaled or clip.take_data.times is not None:
         raise UnsupportedClipError("AMASS holds one body at even frame times, without scales")
     count = len(clip.skeleton)
     if count not in BODY_MODELS or set(clip.skeleton.names) != set(joint_names(count)):

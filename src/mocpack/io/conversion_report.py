@@ -61,8 +61,10 @@ class CharacterFit(NamedTuple):
 
 def list_losses(clip: AnyClip, back: AnyClip) -> list[str]:
     """Return what `back` lacks of `clip`, a few words each."""
-    if isinstance(clip, VertexClip) or isinstance(back, VertexClip):
+    if isinstance(clip, VertexClip) and isinstance(back, VertexClip):
         return list(_find_lost_vertex_data(clip, back))
+    if not isinstance(clip, Clip) or not isinstance(back, Clip):
+        return ["kind of motion"]
     parts = (_find_lost_joints, _find_lost_timing, _find_lost_take_data, _find_lost_source_info)
     return [words for part in parts for words in part(clip, back)]
 
@@ -73,14 +75,14 @@ def max_displacement(clip: AnyClip, back: AnyClip) -> float | None:
     Matches joints by name, compares at the frames of `clip` and skips gaps. Returns None if the
     clips have nothing in common.
     """
-    if isinstance(clip, VertexClip) or isinstance(back, VertexClip):
-        if not isinstance(clip, VertexClip) or not isinstance(back, VertexClip):
-            return None
-        if clip.vertices.shape != back.vertices.shape:
-            return None
-        return float(np.linalg.norm(clip.vertices - back.vertices, axis=-1).max())
-    largest = find_displacement(clip, back, _match_joints(clip, back))
-    return None if largest is None else largest.meters
+    if isinstance(clip, Clip) and isinstance(back, Clip):
+        largest = find_displacement(clip, back, _match_joints(clip, back))
+        return None if largest is None else largest.meters
+    if clip.header.kind != back.header.kind or len(clip) != len(back):
+        return None
+    if clip.header.point_count != back.header.point_count:
+        return None
+    return float(np.linalg.norm(clip.positions() - back.positions(), axis=-1).max())
 
 
 def find_displacement(
@@ -139,8 +141,8 @@ def describe(
     words = f"lost: {', '.join(lost)}" if lost else "nothing is lost"
     if moved is None:
         return f"{words}; positions cannot be compared"
-    what = "vertices" if isinstance(clip, VertexClip) else "joints"
-    return f"{words}; {what} {'exact' if moved == 0 else 'within ' + format_length(moved)}"
+    how_far = "exact" if moved == 0 else f"within {format_length(moved)}"
+    return f"{words}; {clip.header.point_kind} {how_far}"
 
 
 def _match_joints(clip: Clip, back: Clip) -> list[tuple[int, int]]:
@@ -205,12 +207,9 @@ def _find_lost_source_info(clip: Clip, back: Clip) -> Iterator[str]:
         yield _format_count(len(missing), "metadata field", missing)
 
 
-def _find_lost_vertex_data(clip: AnyClip, back: AnyClip) -> Iterator[str]:
-    if not isinstance(clip, VertexClip) or not isinstance(back, VertexClip):
-        yield "kind of motion"
-        return
-    if len(clip.header.faces) and not len(back.header.faces):
-        yield f"{len(clip.header.faces)} triangles"
+def _find_lost_vertex_data(clip: VertexClip, back: VertexClip) -> Iterator[str]:
+    if len(clip.faces) and not len(back.faces):
+        yield f"{len(clip.faces)} triangles"
     if abs(back.frame_time / clip.frame_time - 1) > 1e-6:
         yield f"frame rate ({1 / clip.frame_time:g} frames per second)"
 

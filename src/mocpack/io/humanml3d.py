@@ -31,7 +31,7 @@ from mocpack.io.amass import BODY
 from mocpack.io.assumptions import choose_frame_rate
 from mocpack.io.position_fit import fit_skeleton
 from mocpack.model import rotations
-from mocpack.model.clip import AnyClip, Clip
+from mocpack.model.clip import Clip
 from mocpack.model.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, Skeleton
 from mocpack.model.space import MAX_COORDINATE_M
 
@@ -94,9 +94,9 @@ def read(data: bytes, *, unit: float | None = None, fps: float | None = None) ->
         raise CorruptionError(str(error)) from error
 
 
-def write(clip: AnyClip) -> bytes:
+def write(clip: Clip) -> bytes:
     """Return the features of a clip of 20 frames per second as an .npy file."""
-    if not isinstance(clip, Clip) or clip.take_data.times is not None:
+    if clip.take_data.times is not None:
         raise UnsupportedClipError("HumanML3D holds a body at even frame times")
     missing = [name for name in JOINT_NAMES if name not in clip.skeleton.names]
     if missing:

@@ -28,7 +28,7 @@ from mocpack.io.external_files import (
     find_external_file,
 )
 from mocpack.io.table import Format, find_format, lazy_function
-from mocpack.model.clip import AnyClip, Clip, check_coordinates
+from mocpack.model.clip import AnyClip, check_coordinates, require_skeleton
 from mocpack.model.space import UP_AXES
 
 READ_CHUNK_BYTES = 1 << 24
@@ -101,12 +101,9 @@ def sample_evenly(clip: AnyClip, fps: float | None) -> AnyClip:
     if fps is None:
         return clip
     check_fps(fps)
-    is_even = not isinstance(clip, Clip) or clip.take_data.times is None
-    if is_even and math.isclose(clip.frame_rate, fps, rel_tol=1e-9):
+    if clip.take_data.times is None and math.isclose(clip.frame_rate, fps, rel_tol=1e-9):
         return clip
-    if not isinstance(clip, Clip):
-        raise UsageError("fps applies to skeleton clips; a vertex animation keeps its frames")
-    return clip.resample(fps)
+    return require_skeleton(clip, "fps").resample(fps)
 
 
 def read_file_bytes(path: str | Path) -> bytes:

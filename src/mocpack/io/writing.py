@@ -12,7 +12,7 @@ from mocpack.io.conversion_report import CharacterFit, measure_character
 from mocpack.io.external_files import external_file_reader
 from mocpack.io.reading import parse_bytes, read_file_bytes
 from mocpack.io.table import DIALECTS, FORMATS, ROBOT_DIALECTS, Format, find_format, lazy_function
-from mocpack.model.clip import AnyClip, Clip
+from mocpack.model.clip import AnyClip, Clip, require_skeleton
 from mocpack.model.codec_clip import drop_take_data
 
 CHARACTER_EXTENSIONS = (".glb", ".gltf", ".vrma")  # of files that a clip can be added to
@@ -63,6 +63,7 @@ def write_bytes(clip: AnyClip, extension: str, dialect: str | None = None) -> by
     """
     if dialect is not None:
         dialect_extensions(dialect, extension)
+        clip = require_skeleton(clip, dialect)
         if dialect in ROBOT_DIALECTS:
             return bytes(lazy_function("robots.exports", "write")(clip, dialect))
         return bytes(lazy_function(dialect, "write")(clip))
@@ -122,10 +123,7 @@ def _insert_into_character(
         raise UsageError(
             f"{path}: a clip can be added to a character only as {', '.join(CHARACTER_EXTENSIONS)}"
         )
-    if not isinstance(clip, Clip):
-        raise UsageError(
-            f"{path}: a vertex animation has no joints, so it cannot be added to a character"
-        )
+    clip = require_skeleton(clip, f"{path}: adding a clip to a character")
     data, binary = read_file_bytes(character), path.suffix.lower() != ".gltf"
     read_external = external_file_reader(character, allow_outside=allow_outside)
     with name_errors(character, FormatError, UsageError):
@@ -138,8 +136,7 @@ def _insert_into_character(
     unit = clip.unit if clip.metadata.get("source") == "gltf" else None
     chosen = find_format(made, str(path))
     back = parse_bytes(made, chosen, {"clip": name}, name=str(path), unit=unit)
-    assert isinstance(back, Clip)
-    return made, measure_character(clip, back, missing)
+    return made, measure_character(clip, require_skeleton(back, str(path)), missing)
 
 
 def _fit_to_format(clip: AnyClip, chosen: Format) -> AnyClip:

@@ -434,10 +434,6 @@ class Clip(BaseClip, FrozenPickle):
         return np.ones((self.frame_count, len(self.skeleton)), np.bool_)
 
     @property
-    def tracks(self) -> Mapping[str, Track]:
-        return self.take_data.tracks
-
-    @property
     def angles(self) -> F64:
         """Hinge angles (T, H) in radians, or meters for sliders, in the order of `Skeleton.hinges`.
 
@@ -651,13 +647,14 @@ class Clip(BaseClip, FrozenPickle):
         """
         return Clip(*derivations.mirror(self._samples, axis, pairs, tolerance))
 
-    def bake_scales(self) -> Clip:
+    def bake_scales(self) -> Self:
         """Return the motion without scales; joints keep their world positions.
 
         Constant uniform scales change the lengths of bones. Other scales turn into positions of
         every joint.
         """
-        return Clip(*derivations.bake_scales(self._samples)) if self.header.is_scaled else self
+        header = self.header
+        return type(self)(*derivations.bake_scales(self._samples)) if header.is_scaled else self
 
     def concat(self, *others: Clip) -> Clip:
         """Return this clip followed by others, each one frame after the end of the one before.
@@ -725,6 +722,13 @@ class Clip(BaseClip, FrozenPickle):
 
 
 AnyClip = Clip | VertexClip
+
+
+def require_skeleton(clip: object, what: str) -> Clip:
+    """Return a clip of a skeleton; for a mesh, raise `UsageError`: `what` needs a skeleton."""
+    if not isinstance(clip, Clip):
+        raise UsageError(f"{what} needs a skeleton, got a vertex animation")
+    return clip
 
 
 def check_coordinates(clip: AnyClip) -> None:

@@ -9,40 +9,40 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
+from typing import TypeVar
 
 import numpy as np
 
 from mocpack.common.arrays import F64
 from mocpack.errors import InvalidClipError, UnsupportedClipError
 from mocpack.model import rotations
-from mocpack.model.clip import Clip, ClipHeader
+from mocpack.model.clip import AnyClip, AnyHeader, Clip, ClipHeader
 from mocpack.model.kinematics import add_origin, scale_exponents
 from mocpack.model.skeleton import Skeleton
 from mocpack.model.take_data import TakeData
+
+C = TypeVar("C", bound=AnyClip)
+H = TypeVar("H", bound=AnyHeader)
 
 CODEC_FIELDS = ("skeleton", "frame_count", "frame_time", "translated_joints", "unit", "metadata")
 # values of all other header fields in a clip for codecs
 CODEC_DEFAULTS = {f.name: f.default for f in fields(ClipHeader) if f.name not in CODEC_FIELDS}
 
 
-def codec_header(header: ClipHeader) -> ClipHeader:
+def codec_header(header: H) -> H:
     """Return the header of the clip that the codec encodes."""
+    if not isinstance(header, ClipHeader):
+        return header
     skeleton = _codec_skeleton(header.skeleton)
     if skeleton is header.skeleton and CODEC_DEFAULTS.items() <= vars(header).items():
         return header
     shift = len(skeleton) - len(header.skeleton)
     translated = tuple(j + shift for j in header.translated_joints)
-    return ClipHeader(
-        skeleton,
-        header.frame_count,
-        header.frame_time,
-        translated,
-        header.unit,
-        header.metadata,
-    )
+    kept = (header.frame_count, header.frame_time, translated, header.unit, header.metadata)
+    return type(header)(skeleton, *kept)
 
 
-def drop_take_data(clip: Clip) -> Clip:
+def drop_take_data(clip: C) -> C:
     """Return the clip that the codec encodes.
 
     Raises
@@ -50,6 +50,8 @@ def drop_take_data(clip: Clip) -> Clip:
     UnsupportedClipError
         If scales make the skeleton too large.
     """
+    if not isinstance(clip, Clip):
+        return clip
     try:
         header = codec_header(clip.header)
         if header is clip.header and not clip.take_data:
@@ -57,7 +59,7 @@ def drop_take_data(clip: Clip) -> Clip:
         several = len(clip.skeleton.roots) > 1
         turns = add_origin(clip.rotations) if several else clip.rotations
         places = clip.translations * np.exp2(_scale_steps(clip.header))[:, np.newaxis]
-        return Clip(header, turns, places, clip.channels)
+        return type(clip)(header, turns, places, clip.channels)
     except InvalidClipError as error:
         raise UnsupportedClipError(
             f"clip is too large after its scales are applied: {error}"
@@ -65,13 +67,15 @@ def drop_take_data(clip: Clip) -> Clip:
 
 
 def restore_take_data(
-    decoded: Clip, header: ClipHeader, take_data: TakeData, joints: Sequence[int] | None = None
-) -> Clip:
+    decoded: C, header: AnyHeader, take_data: TakeData, joints: Sequence[int] | None = None
+) -> C:
     """Return a decoded clip with its own header and take data, or some joints and their ancestors.
 
     `header` and `take_data` must be those of the frames in `found`.
     """
     if header is decoded.header and not take_data:
+        return decoded
+    if not isinstance(decoded, Clip) or not isinstance(header, ClipHeader):
         return decoded
     kept = list(range(len(header.skeleton)))
     target = header
@@ -88,7 +92,7 @@ def restore_take_data(
         turns, places = _remove_origin(turns, places, target)
     if target.frame_count != len(turns):
         target = replace(target, frame_count=len(turns))
-    return Clip(target, turns, places, decoded.channels, take_data)
+    return type(decoded)(target, turns, places, decoded.channels, take_data)
 
 
 def _codec_skeleton(skeleton: Skeleton) -> Skeleton:

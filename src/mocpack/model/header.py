@@ -16,12 +16,12 @@ import numpy as np
 
 from mocpack.common.arguments import check_array, check_integer, check_number, check_sequence
 from mocpack.common.arrays import F64, I32
-from mocpack.common.frozen import FrozenPickle, FrozenValue, build_unchecked
+from mocpack.common.frozen import FrozenValue, build_unchecked
 from mocpack.common.json_object import MAX_METADATA, Json, pack_object
 from mocpack.errors import InvalidClipError, UsageError
 from mocpack.model.skeleton import MAX_JOINTS, Skeleton
 from mocpack.model.space import HANDEDNESS, UP_AXES
-from mocpack.model.take_data import TakeData, Track
+from mocpack.model.take_data import NO_TAKE_DATA, TakeData, Track
 
 MAX_TIME_S = 1e9  # seconds
 MAX_FRAMES = 1 << 62
@@ -31,8 +31,31 @@ Selection = int | slice | str | list[str] | list[str | int] | tuple[int | slice,
 """What an index into a motion selects: frames, joints with their ancestors, or both."""
 
 
+class BaseHeader:
+    """What headers of skeletons and of meshes share."""
+
+    kind: ClassVar[str]
+    """The kind of clip, in `Codec.kinds` and in files."""
+    point_kind: ClassVar[str]
+    """What the points of a clip are called, in the plural."""
+    frame_count: int
+    frame_time: float
+    metadata: Mapping[str, Json]
+
+    @property
+    def frame_rate(self) -> float:
+        """Frames per second."""
+        return 1.0 / self.frame_time
+
+    def with_frame_count(self, count: int) -> Self:
+        """Return this header with another number of frames, without validating it again."""
+        if count == self.frame_count:
+            return self
+        return build_unchecked(type(self), {**vars(self), "frame_count": count})
+
+
 @dataclass(frozen=True, eq=False)
-class ClipHeader(FrozenValue):
+class ClipHeader(BaseHeader, FrozenValue):
     """Everything about a clip except its samples; the container stores it, codecs receive it.
 
     Parameters
@@ -62,6 +85,7 @@ class ClipHeader(FrozenValue):
     """
 
     kind: ClassVar[str] = "skeleton"
+    point_kind: ClassVar[str] = "joints"
 
     skeleton: Skeleton
     frame_count: int
@@ -112,11 +136,6 @@ class ClipHeader(FrozenValue):
         return not self.scaled_joints and self.skeleton.has_uniform_scales
 
     @property
-    def frame_rate(self) -> float:
-        """Frames per second."""
-        return 1.0 / self.frame_time
-
-    @property
     def point_count(self) -> int:
         """Number of joints."""
         return len(self.skeleton)
@@ -131,11 +150,9 @@ class ClipHeader(FrozenValue):
         """Size of one frame of the float64 arrays."""
         return 32 * len(self.skeleton) + 24 * len(self.translated_joints)
 
-    def with_frame_count(self, count: int) -> ClipHeader:
-        """Return this header with another number of frames, without validating it again."""
-        if count == self.frame_count:
-            return self
-        return build_unchecked(ClipHeader, {**vars(self), "frame_count": count})
+    def indices(self, joints: Sequence[str | int]) -> list[int]:
+        """Return the indices of joints, by name or index."""
+        return self.skeleton.indices(joints)
 
     def joints(self, joints: Sequence[str | int]) -> ClipHeader:
         """Return the header for some joints and their ancestors."""
@@ -150,11 +167,14 @@ class ClipHeader(FrozenValue):
 
 
 @dataclass(frozen=True, eq=False)
-class VertexHeader(FrozenPickle):
+class VertexHeader(BaseHeader, FrozenValue):
     """Everything about a vertex animation except its samples."""
 
     kind: ClassVar[str] = "vertices"
+    point_kind: ClassVar[str] = "vertices"
+    unit: ClassVar[None] = None
     is_scaled: ClassVar[bool] = False
+    scaled_joints: ClassVar[tuple[int, ...]] = ()
     interpolated: ClassVar[bool] = False
     start_time: ClassVar[float] = 0.0
     point_names: ClassVar[Sequence[str]] = ()
@@ -180,13 +200,13 @@ class VertexHeader(FrozenPickle):
         _check_timing(self.frame_count, self.frame_time)
 
     @property
-    def frame_rate(self) -> float:
-        return 1.0 / self.frame_time
-
-    @property
     def point_count(self) -> int:
         """Number of vertices."""
         return self.vertex_count
+
+    def indices(self, joints: Sequence[str | int]) -> list[int]:
+        """Raise `UsageError`: a mesh has no joints."""
+        raise UsageError(f"a vertex animation has no joints to select, got {joints!r}")
 
     @property
     def frame_bytes(self) -> int:
@@ -223,6 +243,7 @@ class BaseClip:
     """What clips of skeletons and of meshes share."""
 
     header: Any  # of the kind of the clip
+    take_data: TakeData = NO_TAKE_DATA
 
     @abstractmethod
     def frames(self, start: int, stop: int) -> Self:
@@ -239,6 +260,10 @@ class BaseClip:
     @abstractmethod
     def positions(self) -> F64:
         """Return world positions of all joints or vertices, shape (T, P, 3), in meters."""
+
+    def bake_scales(self) -> Self:
+        """Return the motion without scales; this clip if it has none."""
+        return self
 
     def __len__(self) -> int:
         """Return the number of frames."""
@@ -268,6 +293,10 @@ class BaseClip:
         """JSON-compatible values, stored unchanged."""
         metadata: Mapping[str, Json] = self.header.metadata
         return metadata
+
+    @property
+    def tracks(self) -> Mapping[str, Track]:
+        return self.take_data.tracks
 
 
 def parse_selection(key: Selection, count: int) -> tuple[int, int, int, Joints | None]:
@@ -323,7 +352,7 @@ def check_space(up: object, handedness: object) -> None:
         )
 
 
-def time_to_frame(time: float, header: ClipHeader, times: F64 | None) -> float:
+def time_to_frame(time: float, header: AnyHeader, times: F64 | None) -> float:
     """Return the fractional frame index at `time` seconds, clamped to the clip."""
     check_number("time, in seconds,", time)
     if times is None:
@@ -428,7 +457,7 @@ def _join_track(name: str, parts: Sequence[tuple[Track, float, float, float, flo
     return replace(head, values=values, start=start, times=None if even else times)
 
 
-def frame_to_time(frame: int, header: ClipHeader, times: F64 | None) -> float:
+def frame_to_time(frame: int, header: AnyHeader, times: F64 | None) -> float:
     if times is not None:
         return float(times[frame])
     return header.start_time + frame * header.frame_time

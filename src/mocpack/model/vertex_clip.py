@@ -14,7 +14,14 @@ from mocpack.common.arrays import F64, I32
 from mocpack.common.frozen import FrozenPickle, freeze_array
 from mocpack.common.json_object import Json
 from mocpack.errors import InvalidClipError, UsageError
-from mocpack.model.header import BaseClip, Selection, VertexHeader, check_frames, parse_selection
+from mocpack.model.header import (
+    BaseClip,
+    Selection,
+    VertexHeader,
+    check_frames,
+    parse_selection,
+    time_to_frame,
+)
 from mocpack.model.space import MAX_DECODED_COORDINATE_M
 
 
@@ -110,7 +117,8 @@ class VertexClip(BaseClip, FrozenPickle):
 
     def joints(self, joints: Sequence[str | int]) -> Self:
         """Raise `UsageError`: a mesh has no joints."""
-        raise UsageError(f"a vertex animation has no joints to select, got {joints!r}")
+        self.header.indices(joints)
+        return self
 
     def frames(self, start: int, stop: int) -> Self:
         """Return frames `start` to `stop`, half-open."""
@@ -164,8 +172,7 @@ class VertexClip(BaseClip, FrozenPickle):
 
     def sample(self, time: float) -> VertexClip:
         """Return the shape at `time` seconds as a one-frame clip: linear, clamped."""
-        check_number("time", time)
-        return self.pose_at(min(max(time / self.frame_time, 0.0), self.frame_count - 1.0))
+        return self.pose_at(time_to_frame(time, self.header, None))
 
     def pose_at(self, at: float) -> Self:
         """Return the shape at a frame index, which may be fractional, as a one-frame clip."""

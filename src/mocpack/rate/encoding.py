@@ -10,7 +10,7 @@ from mocpack.codec import Codec
 from mocpack.codecs.registry import AUTO_CODEC, describe_wrong_kind, parse_codecs
 from mocpack.common.units import Length
 from mocpack.errors import BoundError, UsageError
-from mocpack.model.clip import AnyClip, check_coordinates
+from mocpack.model.clip import AnyClip, check_coordinates, require_skeleton
 from mocpack.rate.attempts import Attempt, attempt
 from mocpack.rate.preparing import prepare_clip
 from mocpack.rate.target import Bounds, Target, TargetOptions, parse_target
@@ -74,8 +74,8 @@ def encode_to_target(clip: AnyClip, codec: Codec, target: Target) -> Attempt:
     two.
     """
     for name in ("joint_errors", "max_angle"):
-        if getattr(target, name) and clip.header.kind != "skeleton":
-            raise UsageError(f"{name} needs a skeleton, got a vertex animation")
+        if getattr(target, name):
+            require_skeleton(clip, name)
     promised = codec.error_bound
     scale_bound = target.max_error or target.mean_error or (None if target else promised)
     if scale_bound and target.joint_errors:

@@ -55,8 +55,6 @@ class PreparedClip:
 
     def restore(self, decoded: AnyClip) -> AnyClip:
         """Return what the codec decoded as a reader of the file returns it."""
-        if not isinstance(self.clip, Clip) or not isinstance(decoded, Clip):
-            return decoded
         return restore_take_data(decoded, self.clip.header, self.take_data)
 
     def measure_frames(self, decoded: AnyClip) -> tuple[F64, F64]:

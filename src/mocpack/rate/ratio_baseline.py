@@ -21,10 +21,7 @@ def raw_size(clip: AnyClip) -> int:
     Numbers in tracks count 4 bytes, flags and labels 1 byte.
     """
     size = 4 * clip.frame_count * moving_channels(clip)
-    if isinstance(clip, VertexClip):
-        return size
-    exact = ("flag", "label")
-    tracks = clip.tracks.values()
+    exact, tracks = ("flag", "label"), clip.tracks.values()
     return size + sum(len(t) * (1 if t.kind in exact else 4 * WIDTHS[t.kind]) for t in tracks)
 
 

@@ -11,11 +11,11 @@ from typing import Unpack
 from mocpack import _api, rate
 from mocpack.common.json_object import JsonObject
 from mocpack.container import Errors
-from mocpack.errors import FormatError, UnsupportedClipError, UsageError, name_errors
+from mocpack.errors import FormatError, UsageError, name_errors
 from mocpack.io.gltf_skin import read_skin
 from mocpack.io.motion_file import MotionFile, ReadOptions, is_archive_name, match_versions
 from mocpack.metrics.pair import pair_clips
-from mocpack.model.clip import AnyClip, Clip
+from mocpack.model.clip import AnyClip, Clip, require_skeleton
 from mocpack.model.scene import merge_clips
 from mocpack.model.skeleton import Skeleton
 from mocpack.motion import Motion, extract_clip
@@ -186,14 +186,15 @@ def _show_motion(path: str, wanted: str | None, file: MotionFile) -> ShownMotion
     if file.clip is None and len(file.clip_names) > 1:
         return _show_scene(name, file.data, path)
     data = file.extract()
+    viewer = f"{path}: the viewer"
     with name_errors(path), Motion(data) as motion:
-        return _show_packed(title, data, _require_skeleton(motion.clip(), path), motion)
+        return _show_packed(title, data, require_skeleton(motion.clip(), viewer), motion)
 
 
 def show_source(file: MotionFile) -> ShownMotion:
     """Return the shown motion of a file that is not a .mocp."""
     name, clip = Path(file.name).name, file.read()
-    motion = _require_skeleton(clip, name)
+    motion = require_skeleton(clip, f"{name}: the viewer")
     kind = str(motion.metadata.get("source", Path(name).suffix.lstrip(".")))
     size = {"file": len(file.data)} | _no_parts(len(file.data))
     skin, note = _read_skin(name, clip, file)
@@ -220,7 +221,8 @@ def _read_skin(name: str, clip: AnyClip, file: MotionFile) -> tuple[bytes | None
 
 def _show_scene(name: str, data: bytes, path: str) -> ShownMotion:
     """Return all clips of a scene as one figure; `parts` lists the joints of each clip."""
-    clips = {title: _require_skeleton(one, path) for title, one in _api.decode_scene(data).items()}
+    scene, viewer = _api.decode_scene(data), f"{path}: the viewer"
+    clips = {title: require_skeleton(clip, viewer) for title, clip in scene.items()}
     parts: tuple[JsonObject, ...] = tuple(
         {
             "name": title,
@@ -249,14 +251,6 @@ def _show_packed(name: str, data: bytes, clip: Clip, motion: Motion) -> ShownMot
 
 def _no_parts(size: int) -> dict[str, int]:
     return {"payload": size, "skeleton": 0, "metadata": 0}
-
-
-def _require_skeleton(clip: AnyClip, path: str) -> Clip:
-    if not isinstance(clip, Clip):
-        raise UnsupportedClipError(
-            f"{path}: the viewer shows skeletons only, got a vertex animation"
-        )
-    return clip
 
 
 def _check_same(a: ShownMotion, b: ShownMotion) -> None:

@@ -15,7 +15,6 @@ from mocpack.errors import (
     MemoryLimitError,
     SceneError,
     TruncatedError,
-    UnsupportedClipError,
     UsageError,
 )
 from mocpack.model.scene import merge_clips
@@ -180,7 +179,7 @@ def test_a_scene_may_hold_a_vertex_animation(tmp_path):
     assert np.abs(found["w"].vertices - wave.vertices).max() < 1e-6
     path = tmp_path / "both.mocp"
     path.write_bytes(data)
-    with pytest.raises(UnsupportedClipError, match=naming("both.mocp")):
+    with pytest.raises(UsageError, match=naming("both.mocp")):
         select(str(path))
 
 

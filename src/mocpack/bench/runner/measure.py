@@ -16,7 +16,7 @@ from mocpack.codec import Codec
 from mocpack.common.json_object import JsonObject
 from mocpack.errors import MocpackError, UsageError
 from mocpack.metrics import compare
-from mocpack.model.clip import AnyClip, Clip
+from mocpack.model.clip import AnyClip
 from mocpack.model.codec_clip import drop_take_data
 
 T = TypeVar("T")
@@ -121,7 +121,7 @@ def measure_cost(
     codec: Codec, clip: AnyClip, *, clock: Clock = time.perf_counter
 ) -> tuple[dict[str, float | None], bytes]:
     """Return time and memory of encoding and decoding, and the payload."""
-    clip = drop_take_data(clip) if isinstance(clip, Clip) else clip
+    clip = drop_take_data(clip)
     encoding, encode_mb, payload = _measure_time(lambda: codec.encode(clip), clock)
     decoding, decode_mb, _ = _measure_time(lambda: codec.decode(payload, clip.header), clock)
     cost = {

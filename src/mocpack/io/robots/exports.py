@@ -23,7 +23,7 @@ from mocpack.io.robots.orders import (
     list_hinges_depth_first,
 )
 from mocpack.model import rotations
-from mocpack.model.clip import MAX_QUIET_ANGLE_RAD, AnyClip, Clip
+from mocpack.model.clip import MAX_QUIET_ANGLE_RAD, Clip
 
 
 def _write_mjlab(motion: RobotMotion) -> bytes:
@@ -109,9 +109,9 @@ WRITERS: dict[str, Callable[[RobotMotion], bytes]] = {  # by the names in `table
 }
 
 
-def write(clip: AnyClip, name: str) -> bytes:
+def write(clip: Clip, name: str) -> bytes:
     """Return the clip as a file in this dialect."""
-    if not isinstance(clip, Clip) or clip.skeleton.hinges is None:
+    if clip.skeleton.hinges is None:
         raise UnsupportedClipError(f"{name} holds robot motions, but this clip has no hinges")
     if clip.header.is_scaled or clip.take_data.times is not None or len(clip.skeleton.roots) > 1:
         raise UnsupportedClipError(
@@ -128,6 +128,6 @@ def write(clip: AnyClip, name: str) -> bytes:
     return WRITERS[name](motion)
 
 
-def write_csv(clip: AnyClip) -> bytes:
+def write_csv(clip: Clip) -> bytes:
     """Return a robot's motion as a table of numbers."""
     return write(clip, "csv")

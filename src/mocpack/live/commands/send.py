@@ -10,7 +10,6 @@ from typing import Annotated
 
 import typer
 
-import mocpack
 from mocpack.cli import files, options
 from mocpack.cli.reading import SourceOptions
 from mocpack.cli.terminal import print_error
@@ -22,6 +21,7 @@ from mocpack.live.commands.access import Access
 from mocpack.live.sources import ClipSource, LineSource, Source, open_source
 from mocpack.live.udp import send_frames_udp
 from mocpack.live.udp_stage import is_stage, send_frames_udp_stage
+from mocpack.model.clip import require_skeleton
 
 
 def run(
@@ -76,9 +76,7 @@ def _open(
     if "://" in source:
         return open_source(source)
     clip = files.read_motion(files.open_input(source, **reading.to_arguments()), frames=frames)
-    if not isinstance(clip, mocpack.Clip):
-        raise UsageError(f"{source}: live streams need a skeleton, got a vertex animation")
-    return ClipSource(clip, speed, loop=loop)
+    return ClipSource(require_skeleton(clip, f"{source}: a live stream"), speed, loop=loop)
 
 
 async def _announce(frames: AsyncIterator[Frame], to: str) -> AsyncIterator[Frame]:

@@ -28,7 +28,7 @@ from mocpack.bench.papers.verdicts import (
 )
 from mocpack.bench.runner.timing import fastest
 from mocpack.metrics.papers import sk_ted
-from mocpack.model.clip import Clip, measure_error
+from mocpack.model.clip import Clip, measure_error, require_skeleton
 from mocpack.papers.vasa.codec import RdPca
 from mocpack.papers.vasa.codec.equalization import noise_sensitivities
 from mocpack.papers.vasa.tables.sk_ted_and_sted import distort, evaluation_times
@@ -189,8 +189,7 @@ def at_size(clips: Mapping[str, Clip], task: Task) -> float:
     for _ in range(LAM_STEPS):
         for lam in lams:
             data = _api.encode(clip, replace(codec, lam=lam))
-            back = _api.decode(data)
-            assert isinstance(back, Clip)
+            back = require_skeleton(_api.decode(data), name)
             error = 100 * mean_error(clip, back)
             if codec.metric == "skted":
                 error = sk_ted(clip.positions(), back.positions()) or 0.0
@@ -292,7 +291,6 @@ def accuracy_line(clip: Clip | None) -> Line:
         return Line(where, claim, ACCURATE, "any", NONE, NONE, "not measured", NO_CLIP)
     clip = clip.frames(0, min(clip.frame_count, ACCURATE_FRAMES))
     back = _api.decode(_api.encode(clip, RdPca(), max_error="0.001mm"))
-    assert isinstance(back, Clip)
     reached = measure_error(clip, back).max
     ours = f"largest error {1e6 * reached:.2f} µm"
     return judge_claim(where, claim, ACCURATE, "any", ours, reached <= 1e-6)
@@ -319,8 +317,7 @@ def sweep_parts(clips: Mapping[str, Clip]) -> list[PartPoint]:
 def _without_part(clips: Mapping[str, Clip], task: tuple[str, str, float]) -> PartPoint:
     name, part, lam = task
     clip, data = clips[name], _api.encode(clips[name], replace(PARTS[part], lam=lam))
-    back = _api.decode(data)
-    assert isinstance(back, Clip)
+    back = require_skeleton(_api.decode(data), name)
     smoothness = sk_ted(clip.positions(), back.positions()) or 0.0
     return PartPoint(name, part, lam, len(data), 100 * mean_error(clip, back), smoothness)
 
