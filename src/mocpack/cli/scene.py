@@ -151,7 +151,11 @@ def _encode_part(
         return part.file.extract(part.motion)
     try:
         clip = files.read_motion(part.file, part.motion)
-        clip = clip if start is None else shift_start(require_skeleton(clip, "--start other than 0 s"), start)
+        clip = (
+            clip
+            if start is None
+            else shift_start(require_skeleton(clip, "--start other than 0 s"), start)
+        )
         made = rate.encode_clip(clip, codecs, target)
         with files.print_warnings(part.path):
             made.warn_if_lossless()
