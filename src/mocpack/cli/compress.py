@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, Unpack
 
 import typer
 from rich.table import Table
@@ -13,7 +13,7 @@ from rich.table import Table
 from mocpack import rate
 from mocpack.cli import files, options
 from mocpack.cli.batch import Job, run_command
-from mocpack.cli.encoding import Encoding, select_given
+from mocpack.cli.encoding import Encoding
 from mocpack.cli.inputs import (
     MOTION_EXTENSIONS,
     ROBOT_MOTION_EXTENSIONS,
@@ -35,6 +35,7 @@ from mocpack.common.units import (
 )
 from mocpack.errors import MocpackError, name_errors
 from mocpack.io.assumptions import describe_assumptions
+from mocpack.io.motion_file import ReadOptions
 from mocpack.model.clip import AnyClip, Clip
 from mocpack.rate import EncodingOptions, Target
 from mocpack.rate.joint_bounds import list_pairs
@@ -78,8 +79,8 @@ def run(
     outputs = output_paths(sources, output, ".mocp")
     for source, path in zip(sources, outputs, strict=True):
         files.check_packed_name(path, [source.path])
-    given = reading.to_arguments(frames=frames, find_hinges=find_hinges)
-    settings = {"encoding": encoding_options, **given}
+    settings = {"encoding": encoding_options, **reading.to_arguments()}
+    settings |= {"frames": frames, "find_hinges": find_hinges}
     work = [
         Job(source.path, (goal,), settings, force)
         for source, goal in zip(sources, outputs, strict=True)
@@ -105,12 +106,12 @@ def _compress(
     *,
     force: bool,
     encoding: EncodingOptions,
-    **reading: Any,
+    frames: str | None,
+    find_hinges: bool,
+    **reading: Unpack[ReadOptions],
 ) -> dict[str, Any]:
     """Compress one file and return its numbers for the table and ``--json``."""
     files.check_output(output, force=force, sources=[source])
-    frames, find_hinges = reading.pop("frames", None), reading.pop("find_hinges", False)
-    unit = reading.get("unit")
     file = files.open_input(source, **reading)
     inside = file.clip_names if "clip" not in reading else []
     clip = file.read()
@@ -136,7 +137,7 @@ def _compress(
         "unit_guessed": clip.metadata.get("unit_guessed"),
         "notes": describe_assumptions({**clip.metadata, "lossless_reason": made.lossless_reason})
         + [PACKED_NOTE] * file.is_packed,
-        "warning": _warn_unit(clip, unit) or _warn_large_bound(clip, errors.declared),
+        "warning": _warn_unit(clip, reading) or _warn_large_bound(clip, errors.declared),
         "moving_channels": rate.moving_channels(clip),
         "bytes": len(data),
         "ratio": raw / len(data),
@@ -156,9 +157,8 @@ def _describe_target(codec: Codec, encoding: EncodingOptions, default: float | N
 
     `default` is the bound in meters that applies if the target names none.
     """
-    given = {k: v for k, v in select_given(encoding).items() if k != "effort"}
+    given = {k: v for k, v in encoding.items() if k not in ("codec", "effort", "joint_errors")}
     pairs = list_pairs(encoding.get("joint_errors"))
-    given.pop("joint_errors", None)
     joints = "".join(f", {name} {bound}" for name, bound in pairs)
     if "preset" in given:
         bound = format_length(default or 0.0)
@@ -181,9 +181,9 @@ def _advice(kind: str, codecs: Sequence[Codec]) -> str:
     return "; --codec latent-spline makes vertices smaller, with an error"
 
 
-def _warn_unit(clip: AnyClip, unit: str | None) -> str | None:
+def _warn_unit(clip: AnyClip, reading: ReadOptions) -> str | None:
     """Return a warning if the given unit is probably wrong, because no body has this size."""
-    size = body_size(clip)
+    size, unit = body_size(clip), reading.get("unit")
     low, high = PLAUSIBLE_BODY_M
     if unit is None or size == 0 or low <= size <= high:
         return None

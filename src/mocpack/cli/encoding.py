@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 from mocpack.cli import options
 from mocpack.codecs.registry import AUTO_CODEC
 from mocpack.errors import UsageError
 from mocpack.rate import EncodingOptions
+from mocpack.rate.encoding import EncoderOptions
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,16 @@ class Encoding:
     effort: options.OwnEffort = None
 
     def options(self, *, ratio: float | None = None, size: str | None = None) -> EncodingOptions:
-        """Return the options for `rate.parse_encoding`, all as texts.
+        """Return the options that are given, for `rate.parse_encoding`; all are JSON values."""
+        return {"codec": self.spec, **self.target(ratio=ratio, size=size)}
+
+    @property
+    def spec(self) -> str:
+        """The codec."""
+        return "lossless" if self.lossless else self.codec
+
+    def target(self, *, ratio: float | None = None, size: str | None = None) -> EncoderOptions:
+        """Return the options that are given, without the codec.
 
         At most one target may be given, with or without `max_angle` and joint errors. Without a
         target, the codec uses its own parameters.
@@ -40,8 +51,7 @@ class Encoding:
         given = [name for name, value in targets.items() if value is not None]
         if len(given) > 1:
             raise UsageError(f"give at most one target, got {' and '.join(given)}")
-        return {
-            "codec": "lossless" if self.lossless else self.codec,
+        options = {
             "preset": self.preset,
             "max_error": self.max_error,
             "mean_error": self.mean_error,
@@ -51,21 +61,7 @@ class Encoding:
             "joint_errors": [_split_joint_error(text) for text in self.joint_error or ()],
             "effort": self.effort,
         }
-
-    def to_pack(self) -> tuple[str, dict[str, object]]:
-        """Return codec and target of `PackOptions`, which are JSON values."""
-        options = self.options()
-        return "lossless" if self.lossless else self.codec, select_given(options)
-
-
-def is_changed(options: EncodingOptions) -> bool:
-    """Return whether any option differs from its default."""
-    return bool(select_given(options)) or options.get("codec") != AUTO_CODEC
-
-
-def select_given(options: EncodingOptions) -> dict[str, object]:
-    """Return the options that are given, without the codec; all are JSON values."""
-    return {name: value for name, value in options.items() if value and name != "codec"}
+        return cast(EncoderOptions, {name: value for name, value in options.items() if value})
 
 
 def _split_joint_error(text: str) -> tuple[str, str]:

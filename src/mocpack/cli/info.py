@@ -35,7 +35,7 @@ from mocpack.common.units import (
 from mocpack.container import FORMAT_VERSION, TrackHead
 from mocpack.errors import FormatError, SceneError, TruncatedError, UsageError, name_errors
 from mocpack.io.assumptions import describe_assumptions
-from mocpack.io.motion_file import MotionFile, is_archive_name
+from mocpack.io.motion_file import MotionFile, ReadOptions, is_archive_name
 from mocpack.model.clip import AnyClip, AnyHeader, ClipHeader
 
 
@@ -127,7 +127,7 @@ def _choose_table(row: dict[str, Any]) -> Table:
 
 
 def _file_facts(
-    path: str, clip: str | None, *, reading: dict[str, Any], energy: EnergyOptions
+    path: str, clip: str | None, *, reading: ReadOptions, energy: EnergyOptions
 ) -> dict[str, Any]:
     if is_archive_name(path):
         _reject_energy(path, energy, "an archive")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Unpack, cast
 
 from mocpack.cli import options
+from mocpack.io.motion_file import ReadOptions
 
 
 @dataclass(frozen=True)
@@ -21,10 +22,11 @@ class SourceOptions:
     skeleton: options.SkeletonFile = None
     allow_outside: options.AllowOutside = False
 
-    def to_arguments(self, **others: Any) -> dict[str, Any]:
+    def to_arguments(self, **others: Unpack[ReadOptions]) -> ReadOptions:
         """Return the options that are set, with those of `others`, as keyword arguments."""
-        chosen = asdict(self) | others
-        return {k: value for k, value in chosen.items() if value is not None and value is not False}
+        chosen = {**asdict(self), **others}
+        given = {k: v for k, v in chosen.items() if v is not None and v is not False}
+        return cast(ReadOptions, given)
 
 
 @dataclass(frozen=True)

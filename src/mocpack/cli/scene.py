@@ -11,13 +11,14 @@ import typer
 
 from mocpack import _api, progress, rate
 from mocpack.cli import files, options
-from mocpack.cli.encoding import Encoding, is_changed
+from mocpack.cli.encoding import Encoding
 from mocpack.cli.inputs import MOTION_EXTENSIONS, find_sources
 from mocpack.cli.progress import run_with_progress
 from mocpack.cli.reading import SourceOptions
 from mocpack.cli.tables import scene_table
 from mocpack.cli.terminal import print_json
 from mocpack.codec import Codec
+from mocpack.codecs.registry import AUTO_CODEC
 from mocpack.common.units import to_millimeters
 from mocpack.container import pack_scene
 from mocpack.errors import MocpackError, UsageError
@@ -61,7 +62,7 @@ def run(
     """Compress several motions on one clock into one .mocp file."""
     encoding_options = encoding.options()
     codecs, target = rate.parse_encoding(**encoding_options)
-    must_encode = is_changed(encoding_options) or fps is not None
+    must_encode = encoding_options != {"codec": AUTO_CODEC} or fps is not None
     parts = _find_parts(inputs, **source_options.to_arguments(fps=fps))
     files.check_packed_name(output, [part.path for part in parts])
     files.check_output(output, force=force)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TypeGuard, TypeVar, Unpack
+from typing import TypeVar, Unpack
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from mocpack.errors import CorruptionError, FormatError, MocpackError, UsageErro
 from mocpack.io.motion_file import MotionFile, ReadOptions
 from mocpack.model.clip import AnyClip
 from mocpack.motion import Motion
+from mocpack.rate.encoding import EncoderOptions
 from mocpack.workers import LostJob, run_each
 
 ALL_FRAMES = ":"
@@ -67,10 +68,6 @@ def parse_rejected(fields: Json, name: str) -> tuple[RejectedFile, ...]:
     )
 
 
-class PackTarget(rate.TargetOptions, total=False):
-    effort: str | None
-
-
 PackResult = list[tuple[StoredClip, Row]] | RejectedFile
 
 
@@ -90,29 +87,22 @@ class PackOptions:
     """
 
     codec: str = AUTO_CODEC
-    target: PackTarget = field(default_factory=PackTarget)
+    target: EncoderOptions = field(default_factory=EncoderOptions)
     reading: ReadOptions = field(default_factory=ReadOptions)
     frames: str = ALL_FRAMES
 
     def __post_init__(self) -> None:
         parse_frame_range(self.frames)  # raises before the work
+        unknown = self.target.keys() - EncoderOptions.__annotations__.keys()
+        unknown |= self.reading.keys() - ReadOptions.__annotations__.keys()
+        if unknown:
+            raise UsageError(f"unknown options: {', '.join(sorted(unknown))}")
         _ = self.encoding
 
     @cached_property
     def encoding(self) -> tuple[Sequence[Codec], rate.Target]:
         """The codecs to try in turn, and the target."""
         return rate.parse_encoding(self.codec, **self.target)
-
-    @classmethod
-    def parse(
-        cls, codec: str, target: Mapping[str, object], reading: Mapping[str, object], frames: str
-    ) -> PackOptions:
-        """Make options from mappings; an unknown name is a `UsageError`."""
-        if not _is_target(target) or not _are_read_options(reading):
-            known = PackTarget.__annotations__.keys() | ReadOptions.__annotations__.keys()
-            unknown = ", ".join(sorted((target.keys() | reading.keys()) - known))
-            raise UsageError(f"unknown options: {unknown}")
-        return cls(codec, target, reading, frames)
 
 
 def pack(
@@ -150,14 +140,6 @@ def pack(
         rejected = _pack_into(writer, files, packing, workers, on_progress)
         check_some_packed(rejected, len(files), path)
         return rejected
-
-
-def _is_target(options: Mapping[str, object]) -> TypeGuard[PackTarget]:
-    return options.keys() <= PackTarget.__annotations__.keys()
-
-
-def _are_read_options(options: Mapping[str, object]) -> TypeGuard[ReadOptions]:
-    return options.keys() <= ReadOptions.__annotations__.keys()
 
 
 def check_some_packed(rejected: Sequence[RejectedFile], count: int, path: str | Path) -> None:

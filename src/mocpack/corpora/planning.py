@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
+from typing import cast
 
 import mocpack
 from mocpack.common.arguments import is_url
@@ -31,7 +32,8 @@ from mocpack.io import (
     list_skeletons,
     open_regular_file,
 )
-from mocpack.io.motion_file import MotionFile
+from mocpack.io.motion_file import MotionFile, ReadOptions
+from mocpack.rate.encoding import EncoderOptions
 
 REFERENCING_SUFFIXES = (".gltf", ".usd", ".usda", ".usdc")  # planning reads such URLs
 MAX_PART_FILES, MAX_PART_BYTES = 16, 16 << 20  # a part is some seconds of work
@@ -297,7 +299,7 @@ def _parse_packing(row: JsonObject, where: str) -> PackOptions:
     if not is_object(target) or not is_object(reading):
         raise FormatError(f"{where}: target and reading must be objects, got {options!r:.80}")
     try:
-        return PackOptions.parse(codec, target, reading, frames)
+        return PackOptions(codec, cast(EncoderOptions, target), cast(ReadOptions, reading), frames)
     except UsageError as error:
         raise FormatError(f"{where}: {error}") from error
 

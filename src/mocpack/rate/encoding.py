@@ -18,11 +18,16 @@ from mocpack.rate.within_error import encode_within_error
 from mocpack.rate.within_size import encode_within_size
 
 
-class EncodingOptions(TargetOptions, total=False):
+class EncoderOptions(TargetOptions, total=False):
+    """The options of `mocpack.encode` besides the codec."""
+
+    effort: str | None
+
+
+class EncodingOptions(EncoderOptions, total=False):
     """All options of `mocpack.encode`."""
 
     codec: Codec | str
-    effort: str | None
 
 
 def parse_encoding(

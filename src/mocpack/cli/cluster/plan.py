@@ -30,7 +30,7 @@ def run(
     force: options.Force = False,
 ) -> int:
     """Write a plan: which files to pack, their hashes, and how to pack them."""
-    packing = PackOptions.parse(*encoding.to_pack(), reading.to_arguments(), frames)
+    packing = PackOptions(encoding.spec, encoding.target(), reading.to_arguments(), frames)
     chosen = find_inputs(inputs, packing)
     files.check_not_input(output, chosen.files.values())
     if not output.endswith(".jsonl"):

@@ -52,7 +52,7 @@ def run(
     as_json: options.Json = False,
 ) -> int:
     """Pack motion files into one archive with a catalog of its clips."""
-    packing = PackOptions.parse(*encoding.to_pack(), reading.to_arguments(), frames)
+    packing = PackOptions(encoding.spec, encoding.target(), reading.to_arguments(), frames)
     in_parts = resume or engine is not None or address is not None
     if add and in_parts:
         raise UsageError("--append cannot be combined with --resume or --engine")
