@@ -41,7 +41,6 @@ from mocpack.io.conversion_report import CharacterFit
 from mocpack.io.motion_file import MotionFile, ReadOptions, refuse_options
 from mocpack.io.reading import sample_evenly
 from mocpack.model.clip import AnyClip, Clip, VertexClip
-from mocpack.model.header import array_bytes
 from mocpack.motion import Motion as Motion
 from mocpack.motion import list_packed_clips
 from mocpack.rate.joint_bounds import JointErrors
@@ -314,7 +313,7 @@ def decode_scene(
             sentence = f"clip {part!r}, after {len(found)} other clips of the scene: {error}"
             raise MemoryLimitError(sentence) from error
         if left is not None:
-            left = max(1, left - array_bytes(found[part].header))
+            left = max(1, left - found[part].header.array_bytes())
     return found
 
 

@@ -39,7 +39,7 @@ from mocpack.errors import (
     UsageError,
 )
 from mocpack.model.clip import AnyHeader, require_skeleton
-from mocpack.model.header import BaseClip, array_bytes
+from mocpack.model.header import BaseClip
 
 if TYPE_CHECKING:  # type checkers know defaults of TypeVar, Python from 3.13
     from typing_extensions import TypeVar
@@ -203,7 +203,7 @@ class Codec(ABC, Generic[C, H]):
 
     def open(self, payload: Payload | bytes, header: H) -> Decoder[C, H]:
         """Return a decoder of one payload, for random access."""
-        return Decoder(self, as_payload(payload), header)
+        return Decoder(self, payload, header)
 
     def encode_verified(self, clip: C, measure: Measure[C] | None = None) -> Encoded[C]:
         """Encode a clip and decode the result.
@@ -386,8 +386,9 @@ class Decoder(Generic[C, H]):
     is_indexed: ClassVar[bool] = False
     """Whether `byte_ranges` locates frames after reading only the start of the payload."""
 
-    def __init__(self, codec: Codec[C, H], payload: Payload, header: H) -> None:
-        self.codec, self.payload, self.header = codec, payload, header
+    def __init__(self, codec: Codec[C, H], payload: Payload | bytes, header: H) -> None:
+        self.codec, self.header = codec, header
+        self.payload = Payload.from_bytes(payload) if isinstance(payload, bytes) else payload
         self._kept: tuple[tuple[int, ...] | None, C] | None = None
 
     def clip(self) -> C:
@@ -458,7 +459,7 @@ class Decoder(Generic[C, H]):
 
     def memory_needed(self, start: int, stop: int, joints: Sequence[int] | None = None) -> int:
         """Return the approximate memory of `frames` in bytes; for no frames, of opening."""
-        return int(self.codec.decode_memory * array_bytes(self.header)) if start < stop else 0
+        return int(self.codec.decode_memory * self.header.array_bytes()) if start < stop else 0
 
     def preview_memory(self) -> int:
         """Return the approximate memory of `preview` in bytes."""
@@ -499,11 +500,6 @@ def check_effort(effort: object) -> None:
     """Raise `UsageError` for an unknown effort."""
     if not isinstance(effort, str) or effort not in EFFORTS:
         raise UsageError(f"effort must be one of {', '.join(EFFORTS)}, got {effort!r}")
-
-
-def as_payload(payload: Payload | bytes) -> Payload:
-    """Return a payload; bytes are wrapped."""
-    return payload if isinstance(payload, Payload) else Payload.from_bytes(payload)
 
 
 @dataclass(frozen=True)

@@ -87,8 +87,13 @@ class Motion:
                 like=None if like is None else like._reader,
             )
             # the caller can pass a codec that is not registered
-            self._class = _find_codec_class(self._reader) if codec is None else type(codec)
-            if self._reader.parsed.needed:
+            reader = self._reader
+            self._class = (
+                type(codec)
+                if codec
+                else _codec_class(reader.codec_id, reader.bitstream_version, reader.header.kind)
+            )
+            if reader.parsed.needed:
                 self.codec  # noqa: B018 - raises for unknown parameters
         except BaseException:
             self._source.close()
@@ -518,10 +523,6 @@ def _codec_class(codec_id: str, bitstream_version: int, kind: str) -> type[Codec
     if kind not in cls.kinds:
         raise CorruptionError(f"codec {codec_id} cannot hold {kind} clips (file is corrupt)")
     return cls
-
-
-def _find_codec_class(reader: Reader) -> type[Codec]:
-    return _codec_class(reader.codec_id, reader.bitstream_version, reader.header.kind)
 
 
 def _codec_of(reader: Reader, cls: type[Codec]) -> Codec:

@@ -19,7 +19,9 @@ from keysine_tracks import (
     Rotation,
     Translation,
 )
+from mocpack.codecs.keysine import Keysine
 from mocpack.common.arrays import I32, U8
+from mocpack.model.clip import ClipHeader
 
 GRID, FIRST_FRAME_ALONE = 1, 2  # bits of the mode
 THOROUGH = SHARED = 4  # of a grid; of other payloads
@@ -190,3 +192,8 @@ class PayloadHead:
 
 def checksum(data: bytes) -> bytes:
     return binascii.crc_hqx(data, 0xFFFF).to_bytes(2, "little")
+
+
+def open_in_core(payload: bytes, header: ClipHeader) -> object:
+    """Open a payload with the core, which parses its head."""
+    return Keysine().open(payload, header).native

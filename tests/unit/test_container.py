@@ -8,7 +8,7 @@ import pytest
 
 import mocpack
 from mocpack import _core
-from mocpack.codecs.keysine import decoding
+from mocpack.codecs.keysine.decoding import KeysineDecoder
 from mocpack.coding.fields import deflate, inflate
 from mocpack.common.source import BytesSource, open_source
 from mocpack.container import MAGIC, Errors, FileContents, Reader, pack, read_skeleton, unpack
@@ -220,9 +220,9 @@ def test_a_vertex_animation_has_no_take_data_even_with_extra_chunks():
 def test_decoding_a_file_parses_the_head_of_its_payload_once(monkeypatch):
     data = mocpack.encode(walk(0.5), max_error="5mm", effort="fast")
     opened = []
-    open_payload = decoding.open_payload
+    open_payload = KeysineDecoder._open
     monkeypatch.setattr(
-        decoding, "open_payload", lambda *a, **k: opened.append(1) or open_payload(*a, **k)
+        KeysineDecoder, "_open", lambda *a, **k: opened.append(1) or open_payload(*a, **k)
     )
     mocpack.decode(data)
     assert len(opened) == 1

@@ -43,9 +43,18 @@ class BaseHeader:
     metadata: Mapping[str, Json]
 
     @property
+    @abstractmethod
+    def frame_width(self) -> int:
+        """Numbers per frame."""
+
+    @property
     def frame_rate(self) -> float:
         """Frames per second."""
         return 1.0 / self.frame_time
+
+    def array_bytes(self, frames: int | None = None) -> int:
+        """Return the size in bytes of the float64 arrays of some frames, by default all."""
+        return 8 * self.frame_width * (self.frame_count if frames is None else frames)
 
     def with_frame_count(self, count: int) -> Self:
         """Return this header with another number of frames, without validating it again."""
@@ -146,9 +155,9 @@ class ClipHeader(BaseHeader, FrozenValue):
         return self.skeleton.names
 
     @property
-    def frame_bytes(self) -> int:
-        """Size of one frame of the float64 arrays."""
-        return 32 * len(self.skeleton) + 24 * len(self.translated_joints)
+    def frame_width(self) -> int:
+        """Numbers per frame."""
+        return 4 * len(self.skeleton) + 3 * len(self.translated_joints)
 
     def indices(self, joints: Sequence[str | int]) -> list[int]:
         """Return the indices of joints, by name or index."""
@@ -209,17 +218,12 @@ class VertexHeader(BaseHeader, FrozenValue):
         raise UsageError(f"a vertex animation has no joints to select, got {joints!r}")
 
     @property
-    def frame_bytes(self) -> int:
-        """Size of one frame of the float64 arrays."""
-        return 24 * self.vertex_count
+    def frame_width(self) -> int:
+        """Numbers per frame."""
+        return 3 * self.vertex_count
 
 
 AnyHeader = ClipHeader | VertexHeader
-
-
-def array_bytes(header: AnyHeader, frames: int | None = None) -> int:
-    """Return the size in bytes of the float64 arrays of some frames, by default all."""
-    return header.frame_bytes * (header.frame_count if frames is None else frames)
 
 
 class HeaderChanges(TypedDict, total=False):

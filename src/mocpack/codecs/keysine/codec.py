@@ -21,11 +21,9 @@ from mocpack.codec import (
     Measure,
     Payload,
     Quality,
-    as_payload,
     verify_own_payload,
 )
 from mocpack.codecs.keysine.decoding import KeysineDecoder, thread_count
-from mocpack.codecs.keysine.payload import MAX_GRID_CHANNELS, MAX_LAYERS
 from mocpack.common.arrays import F64
 from mocpack.common.units import format_angle, format_length, parse_angle, parse_length
 from mocpack.errors import BoundError, UsageError
@@ -131,7 +129,7 @@ class Keysine(Codec[Clip, ClipHeader]):
             seconds = getattr(self, name)
             if seconds is not None and not 0 < seconds < 1e6:
                 raise ValueError(f"{name} must be in 0..1e6, got {seconds}")
-        self.check_range("layers", 1, MAX_LAYERS)
+        self.check_range("layers", 1, _core.KEYSINE_MAX_LAYERS)
         if self.streamed and self.layers > 1:
             raise ValueError(f"a streamed payload has one layer, got layers={self.layers}")
         self.check_range("threads", 0, 256)
@@ -193,7 +191,7 @@ class Keysine(Codec[Clip, ClipHeader]):
         return self.open(payload, header).clip()
 
     def open(self, payload: Payload | bytes, header: ClipHeader) -> KeysineDecoder:
-        return KeysineDecoder(self, as_payload(payload), header)
+        return KeysineDecoder(self, payload, header)
 
 
 def encode_natively(
@@ -230,8 +228,9 @@ def encode_natively(
         return measure(Clip.from_decoded(clip.header, turns, places))
 
     channels = 4 * len(clip.skeleton) + 3 * len(clip.translated_joints)
-    if codec.mode == "grid" and channels > MAX_GRID_CHANNELS:
-        raise BoundError(f"mode=grid supports at most {MAX_GRID_CHANNELS} channels")
+    most = _core.KEYSINE_MAX_GRID_CHANNELS
+    if codec.mode == "grid" and channels > most:
+        raise BoundError(f"mode=grid supports at most {most} channels")
     made, work_share = _core.keysine_encode(
         skeleton=clip.skeleton.to_core(clip.translated_joints),
         names=clip.skeleton.names,
@@ -250,7 +249,7 @@ def encode_natively(
         streamed=codec.streamed,
         joint_errors=codec.joint_errors or (),
         joint_angles=codec.joint_angles or (),
-        threads=thread_count(codec.threads, clip.frame_count),
+        threads=thread_count(codec, clip.frame_count),
         progress=progress.reporter(),
         constants=list_constants(constants) if constants else (),
         measure=measure and measure_arrays,

@@ -9,21 +9,18 @@ from functools import cached_property, partial
 import numpy as np
 
 from mocpack import _core
-from mocpack.codec import Decoder, Layer, PayloadLayout, WindowWriter
-from mocpack.codecs.keysine.payload import open_payload
+from mocpack.codec import Codec, Decoder, Layer, PayloadLayout, WindowWriter
 from mocpack.common.arrays import F64
 from mocpack.cores import core_count
 from mocpack.model.clip import Clip, ClipHeader
-from mocpack.model.header import array_bytes
 
 LONG_CLIP = 2000  # frames; longer clips use all cores
 
 
-def thread_count(threads: int, frame_count: int) -> int:
-    """Return the number of threads for that many frames; 0 chooses a good number."""
-    if threads:
-        return threads
-    return core_count() if frame_count >= LONG_CLIP else 1
+def thread_count(codec: Codec, frame_count: int) -> int:
+    """Return the number of threads for that many frames: of the codec, or by default a good one."""
+    threads: int = getattr(codec, "threads", 0)
+    return threads or (core_count() if frame_count >= LONG_CLIP else 1)
 
 
 class KeysineDecoder(Decoder[Clip, ClipHeader]):
@@ -34,8 +31,8 @@ class KeysineDecoder(Decoder[Clip, ClipHeader]):
 
     @cached_property
     def native(self) -> _core.KeysinePayload:
-        """The open payload."""
-        return open_payload(self.payload, self.header, partial=self.payload.is_truncated)
+        """The open payload: its head is parsed, its parts are found."""
+        return self._open(partial=self.payload.is_truncated)
 
     def clip(self) -> Clip:
         self.payload.read_all()  # which checks the file's checksum
@@ -45,7 +42,7 @@ class KeysineDecoder(Decoder[Clip, ClipHeader]):
         return self._frames(self.native, start, stop, joints)
 
     def arrays(self, start: int, stop: int) -> tuple[F64, F64]:
-        threads = self._threads(stop - start)
+        threads = thread_count(self.codec, stop - start)
         turns, places = self.native.decode(start, stop, threads=threads, normalized=False)
         return np.asarray(turns), np.asarray(places)
 
@@ -60,12 +57,12 @@ class KeysineDecoder(Decoder[Clip, ClipHeader]):
 
     def memory_needed(self, start: int, stop: int, joints: Sequence[int] | None = None) -> int:
         part = self.header if joints is None else self.header.joints(joints)
-        working = self.native.memory_needed(start, stop, self._threads(stop - start))
-        return working + array_bytes(part, stop - start)
+        working = self.native.memory_needed(start, stop, thread_count(self.codec, stop - start))
+        return working + part.array_bytes(stop - start)
 
     def preview_memory(self) -> int:
         working = self.native.memory_needed(0, self.header.frame_count)
-        return working + array_bytes(self.header, self.native.group_count + 1)
+        return working + self.header.array_bytes(self.native.group_count + 1)
 
     def layout(self) -> PayloadLayout:
         native = self.native
@@ -89,8 +86,21 @@ class KeysineDecoder(Decoder[Clip, ClipHeader]):
 
         The first layer must be complete: a truncated file plays to its end, only coarser.
         """
-        native = open_payload(self.payload, self.header, partial=True)
-        return self._frames(native, 0, self.header.frame_count)
+        return self._frames(self._open(partial=True), 0, self.header.frame_count)
+
+    def _open(self, *, partial: bool) -> _core.KeysinePayload:
+        """Return the payload as the core opens it; with `partial`, groups may be missing."""
+        payload, header = self.payload, self.header
+        return _core.KeysinePayload(
+            header.skeleton.to_core(header.translated_joints),
+            header.frame_count,
+            payload.source,
+            payload.offset,
+            payload.size,
+            payload.missing_bytes,
+            partial,
+            payload.memory_limit,
+        )
 
     def _frames(
         self,
@@ -101,8 +111,6 @@ class KeysineDecoder(Decoder[Clip, ClipHeader]):
     ) -> Clip:
         header = self.header if joints is None else self.header.joints(joints)
         wanted = None if joints is None else self.header.skeleton.with_ancestors(joints)
-        turns, places = native.decode(start, stop, wanted, self._threads(stop - start))
+        threads = thread_count(self.codec, stop - start)
+        turns, places = native.decode(start, stop, wanted, threads)
         return Clip.from_decoded(header.with_frame_count(stop - start), turns, places)
-
-    def _threads(self, frame_count: int) -> int:
-        return thread_count(getattr(self.codec, "threads", 0), frame_count)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mocpack import _core
-from mocpack.codec import Codec, Decoder, Payload, as_payload
+from mocpack.codec import Codec, Decoder, Payload
 from mocpack.codecs.lossless.curves import Curve, find_curves, residual
 from mocpack.codecs.lossless.decimals import (
     MAX_WHOLE,
@@ -39,7 +39,6 @@ from mocpack.common.arrays import F64, I64, Mask
 from mocpack.errors import CorruptionError, InvalidClipError
 from mocpack.model.clip import AnyClip, AnyHeader, Clip, ClipHeader, VertexClip, VertexHeader
 from mocpack.model.dofs import from_channels
-from mocpack.model.header import array_bytes
 
 CHANNELS, MOTION = 1, 2  # kinds of payload
 BINARY_SCALE = 31  # instead of a number of digits
@@ -80,7 +79,7 @@ class Lossless(Codec[AnyClip, AnyHeader]):
         return out.bytes()
 
     def open(self, payload: Payload | bytes, header: AnyHeader) -> LosslessDecoder:
-        return LosslessDecoder(self, as_payload(payload), header)
+        return LosslessDecoder(self, payload, header)
 
     def decode(self, payload: bytes, header: AnyHeader) -> AnyClip:
         limit = max(WORKING_MEMORY_BYTES, _memory_needed(header))
@@ -102,7 +101,7 @@ class LosslessDecoder(Decoder[AnyClip, AnyHeader]):
 
 def _memory_needed(header: AnyHeader) -> int:
     """Return the approximate memory of decoding in bytes, if every column moves."""
-    arrays = int(Lossless.decode_memory * array_bytes(header))
+    arrays = int(Lossless.decode_memory * header.array_bytes())
     if isinstance(header, VertexHeader):
         return arrays + VERTEX_COLUMN_BYTES * 3 * header.vertex_count
     columns = 4 * len(header.skeleton) + 3 * len(header.translated_joints)

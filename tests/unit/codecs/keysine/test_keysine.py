@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 
 import mocpack
-from keysine_payload import checksum
+from keysine_payload import checksum, open_in_core
 from mocpack import _core
 from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.codec import Payload
 from mocpack.codecs.keysine import Keysine
 from mocpack.codecs.keysine.codec import encode_natively
-from mocpack.codecs.keysine.payload import open_payload
 from mocpack.coding.fields import FieldReader
 from mocpack.container import unpack
 from mocpack.errors import CorruptionError, FormatError, TruncatedError
@@ -164,7 +163,7 @@ def test_the_last_key_step_is_read_and_the_next_is_not(joint, column):
         changed = table.copy()
         changed[joint, column] = step
         other = rewritten_head(payload, clip.header, table=changed)
-        for read in (open_payload, head_of):
+        for read in (open_in_core, head_of):
             assert isinstance(outcome(read, other, clip.header), CorruptionError) == refused
 
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from keysine_payload import open_in_core
 from keysine_tracks import AXES_BITS, BASIS
 from mocpack.codecs.keysine import Keysine
-from mocpack.codecs.keysine.payload import open_payload
 from mocpack.errors import FormatError
 from mocpack.testing.motions import walk
 from naming import naming
@@ -62,6 +62,6 @@ def test_a_head_of_random_bytes_is_a_format_error():
     clip, rng = walk(0.7), np.random.default_rng(0)
     for size in range(3, 90, 3):
         data = seal_head(rng.bytes(size))
-        for read in (open_payload, head_of):
+        for read in (open_in_core, head_of):
             with pytest.raises(FormatError):
                 read(data, clip.header)

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from keysine_payload import open_in_core
 from keysine_tracks import ROTATION_KIND, SHARES_REFERENCE, Rotation
 from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.codecs.keysine import Keysine
-from mocpack.codecs.keysine.payload import open_payload
 from mocpack.errors import FormatError
 from mocpack.model.clip import measure_error
 from mocpack.testing import hard_clips
@@ -105,6 +105,6 @@ def test_a_skeleton_with_hinges_has_no_shared_references():
     payload = Keysine(max_error=1e-3).encode(clip)
     head = head_of(payload, clip.header)
     data = write_payload(replace(head, shared=True), clip.header, head.split(payload))
-    for read in (open_payload, head_of):
+    for read in (open_in_core, head_of):
         with pytest.raises(FormatError, match=naming("hinges")):
             read(data, clip.header)

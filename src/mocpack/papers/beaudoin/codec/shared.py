@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from mocpack.codec import Codec, Decoder, Payload, Quality, as_payload
+from mocpack.codec import Codec, Decoder, Payload, Quality
 from mocpack.common.arrays import F64, Mask
 from mocpack.errors import CorruptionError, InvalidClipError
 from mocpack.metrics.quadratic import point_weights
@@ -117,7 +117,7 @@ class WaveletCodec(Codec[Clip, ClipHeader]):
             raise CorruptionError(f"{self.codec_id} payload: {error}") from error
 
     def open(self, payload: Payload | bytes, header: ClipHeader) -> Decoder:
-        return WaveletDecoder(self, as_payload(payload), header)
+        return WaveletDecoder(self, payload, header)
 
     def decode_joints(self, payload: Payload, header: ClipHeader, joints: Sequence[int]) -> Clip:
         """Decode only the signals of `joints` and their ancestors, from words not deflated."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mocpack.codec import Decoder, Payload, as_payload
+from mocpack.codec import Decoder, Payload
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.common.arrays import F64
 from mocpack.errors import CorruptionError, InvalidClipError, MocpackError, UnsupportedClipError
@@ -102,7 +102,7 @@ class WaveletIk(SearchingCodec):
             raise CorruptionError(f"wavelet-ik payload: {error}") from error
 
     def open(self, payload: Payload | bytes, header: ClipHeader) -> Decoder:
-        return Decoder(self, as_payload(payload), header)  # correcting a foot needs its whole leg
+        return Decoder(self, payload, header)  # correcting a foot needs its whole leg
 
     def limbs(self, skeleton: Skeleton) -> list[Limb]:
         """Return the legs whose feet are corrected."""

@@ -19,7 +19,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from mocpack.codec import Codec, Decoder, Goal, Payload, PayloadLayout, Quality, Rounds, as_payload
+from mocpack.codec import Codec, Decoder, Goal, Payload, PayloadLayout, Quality, Rounds
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.common.arrays import F64
 from mocpack.errors import FormatError
@@ -131,7 +131,7 @@ class BapIndex(Codec[Clip, ClipHeader]):
         return RowLayout(fixed, bits, self.n_d, columns, first_masked=columns)
 
     def open(self, payload: Payload | bytes, header: ClipHeader) -> BapDecoder:
-        return BapDecoder(self, as_payload(payload), header)
+        return BapDecoder(self, payload, header)
 
     def paper_size(self, payload: bytes, header: ClipHeader) -> int:
         """Return the size of a payload as the paper counts it: the released indices alone."""

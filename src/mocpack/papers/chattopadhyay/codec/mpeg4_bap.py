@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from mocpack.codec import Codec, Decoder, Payload, PayloadLayout, Quality, Read, as_payload
+from mocpack.codec import Codec, Decoder, Payload, PayloadLayout, Quality, Read
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.floats import read_finite_floats
 from mocpack.coding.planes import decode_plane, encode_plane
@@ -125,7 +125,7 @@ class Mpeg4Bap(Codec[Clip, ClipHeader]):
         return _fill(known, kept[first : last + 1], np.arange(start, stop), self.fill)
 
     def open(self, payload: Payload | bytes, header: ClipHeader) -> Mpeg4BapDecoder:
-        return Mpeg4BapDecoder(self, as_payload(payload), header)
+        return Mpeg4BapDecoder(self, payload, header)
 
     def to_clip(self, matrix: F64, header: ClipHeader) -> Clip:
         if not np.abs(matrix).max(initial=0.0) < 1e12:  # false for NaN too

@@ -23,7 +23,6 @@ from mocpack.codec import (
     Payload,
     PayloadLayout,
     Quality,
-    as_payload,
     verify_own_payload,
 )
 from mocpack.coding.fields import FieldReader, FieldWriter
@@ -190,7 +189,7 @@ class FkWavelet(Codec[Clip, ClipHeader]):
         return self._decode(read, header, cut=True)
 
     def open(self, payload: Payload | bytes, header: ClipHeader) -> FkWaveletDecoder:
-        return FkWaveletDecoder(self, as_payload(payload), header)
+        return FkWaveletDecoder(self, payload, header)
 
     def symbols(self, clip: Clip) -> I64:
         """Return the integers that are entropy coded, shape (T, signals)."""

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core
-from mocpack.codec import Codec, Decoder, Payload, PayloadLayout, Quality, as_payload
+from mocpack.codec import Codec, Decoder, Payload, PayloadLayout, Quality
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.planes import decode_plane, encode_plane
 from mocpack.common.arrays import F64, I32, I64
@@ -142,7 +142,7 @@ class IkPredict(Codec[Clip, ClipHeader]):
         return self._decode(payload, header, cut=True)
 
     def open(self, payload: Payload | bytes, header: ClipHeader) -> IkPredictDecoder:
-        return IkPredictDecoder(self, as_payload(payload), header)
+        return IkPredictDecoder(self, payload, header)
 
     def symbols(self, clip: Clip) -> I64:
         """Return the integers that are entropy coded, shape (T - 1, columns)."""

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import progress
-from mocpack.codec import Codec, Decoder, Payload, Quality, as_payload
+from mocpack.codec import Codec, Decoder, Payload, Quality
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.planes import decode_plane, encode_plane
 from mocpack.common.arrays import F64
@@ -115,7 +115,7 @@ class LatentSpline(Codec[AnyClip, AnyHeader]):
         return _clip(form, model, bspline.even_times(header.frame_count), header)
 
     def open(self, payload: Payload | bytes, header: AnyHeader) -> LatentSplineDecoder:
-        return LatentSplineDecoder(self, as_payload(payload), header)
+        return LatentSplineDecoder(self, payload, header)
 
     def fit(self, rows: F64) -> SplineModel:
         """Return the model of rows (N, M). It rounds only the knots, as the file does."""

@@ -25,7 +25,6 @@ from mocpack.codec import (
     Quality,
     Read,
     Rounds,
-    as_payload,
 )
 from mocpack.common.arrays import F64, I64
 from mocpack.errors import CorruptionError, InvalidClipError, UsageError
@@ -208,7 +207,7 @@ class RdPca(Codec[Clip, ClipHeader]):
         return self.open(payload, header).clip()
 
     def open(self, payload: Payload | bytes, header: ClipHeader) -> RdPcaDecoder:
-        return RdPcaDecoder(self, as_payload(payload), header)
+        return RdPcaDecoder(self, payload, header)
 
     def tuning_rounds(self, clip: Any, goal: Goal, *, effort: str) -> Rounds:
         return equal_slopes(self, goal, effort=effort)
