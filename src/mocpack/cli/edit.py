@@ -73,7 +73,7 @@ def run(
         if suffix == ".mocp":
             made = _api.encode_measured(after)
             data, bound = made.data, made.errors.declared
-            edit = measure_edit(moving, require_skeleton(_api.decode(data), output), handles)
+            edit = measure_edit(moving, _api.decode(data), handles)
     else:
         splines = load_part(SPLINES, purpose="editing splines and vertices")
         edit = splines.open_spline(spline).apply_handles(handles)
@@ -92,7 +92,7 @@ def run(
         return 0
     console = files.stderr() if output == files.PIPE else files.stdout()
     lines = _describe_edit(edit, names, handles)
-    if tracks := before.tracks if isinstance(before, Clip) else ():
+    if tracks := before.tracks:
         lines.append(f"tracks kept as they were, contacts too: {', '.join(tracks)}")
     within = f", encoded within {format_length(bound)}" if bound else ""
     lines.append(f"size {format_size(size)}{within}")

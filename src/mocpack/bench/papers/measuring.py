@@ -15,7 +15,7 @@ from rich.progress import track
 from mocpack import _api
 from mocpack.cores import core_count
 from mocpack.errors import MocpackError
-from mocpack.model.clip import Clip, require_skeleton
+from mocpack.model.clip import Clip
 from mocpack.workers import LostJob, WorkerGroup
 
 S = TypeVar("S")
@@ -30,7 +30,7 @@ def report_progress(text: str) -> None:
 
 def load_frames(path: Path, start: int = 1, stride: int = 1, frames: int | None = None) -> Clip:
     """Read every `stride`-th frame; frame 0 of a CMU BVH file is a T-pose of the conversion."""
-    clip = require_skeleton(_api.read(path), str(path))
+    clip = _api.read(path)
     chosen = slice(start, None if frames is None else start + stride * frames, stride)
     rotations = clip.rotations[chosen]
     header = clip.with_header(frame_count=len(rotations), frame_time=clip.frame_time * stride)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mocpack import _api
-from mocpack.model.clip import Clip, require_skeleton
+from mocpack.model.clip import Clip
 from mocpack.papers.chattopadhyay.tables.coding import KB
 
 PAPER_COLUMNS = 62
@@ -111,7 +111,7 @@ class Source:
 
     def clip(self) -> Clip:
         """Read the frames of the paper; the BVH conversion added a pose before them."""
-        clip = require_skeleton(_api.read(self.path), self.title)
+        clip = _api.read(self.path)
         return clip.frames(clip.frame_count - self.motion.frames, clip.frame_count)
 
 
