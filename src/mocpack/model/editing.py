@@ -25,26 +25,31 @@ MOVED_M = 1e-3  # a frame has changed if a joint moved at least so far
 
 @dataclass(frozen=True, eq=False)
 class Edit:
-    """An edited motion and its changes.
+    """What an edit changed.
 
     Attributes
     ----------
-    clip : Clip
     misses : array, shape (H,)
         Distance of each handle's joint from its target, in meters or radians.
     changes : array, shape (J,)
-        Maximum displacement of each joint over all frames, in meters.
+        Maximum displacement of each joint or vertex over all frames, in meters.
     changes_at_handles : array, shape (J,)
         The same at the times of the handles only.
     frames : range
         The frames in which anything moved by at least one millimeter.
     """
 
-    clip: Clip
     misses: F64
     changes: F64
     changes_at_handles: F64
     frames: range
+
+
+@dataclass(frozen=True, eq=False)
+class ClipEdit(Edit):
+    """An edited clip and its changes."""
+
+    clip: Clip
 
 
 def edit_clip(
@@ -54,7 +59,7 @@ def edit_clip(
     falloff: float = FALLOFF_S,
     weights: Mapping[str | int, float] | None = None,
     contacts: bool = True,
-) -> Edit:
+) -> ClipEdit:
     """Move joints to their handle targets, and report how far other joints moved.
 
     Data beside the poses stays as it is. Hinges rotate about their axes and keep their limits.
@@ -83,7 +88,7 @@ def edit_clip(
     check_number("falloff", falloff, 1e-6, 1e6)
     times = sorted({handle.time for handle in handles})
     at = np.array([_frame_of(clip, time) for time in times])
-    costs = _costs(clip, at, weights or {}, contacts=contacts)
+    costs = costs_of_moving(clip, at, weights or {}, contacts=contacts)
     changes = [
         _change(_PoseRows(clip, frame), [h for h in handles if h.time == time], cost)
         for time, frame, cost in zip(times, at, costs, strict=True)
@@ -100,21 +105,44 @@ def edit_clip(
     return measure_edit(clip, made, handles)
 
 
-def measure_edit(before: Clip, after: Clip, handles: Sequence[Handle]) -> Edit:
+def measure_edit(before: Clip, after: Clip, handles: Sequence[Handle]) -> ClipEdit:
     """Return what an edit changed, at frames and at handles."""
-    moved = np.linalg.norm(after.positions() - before.positions(), axis=-1)
     at = np.array([_frame_of(before, handle.time) for handle in handles])
-    old = before.poses_at(at).positions()
     new, turns = after.poses_at(at).world()
-    misses = []
-    for h, handle in enumerate(handles):
-        joint = before.skeleton.indices([handle.joint])[0]
-        misses.append(handle.miss(old[h, joint], new[h, joint], turns[h, joint]))
+    points = before.skeleton.indices([handle.joint for handle in handles])
+    places = (before.positions(), after.positions()), (before.poses_at(at).positions(), new)
+    found = measure_changes(*places, turns, handles, points)
+    return ClipEdit(**vars(found), clip=after)
+
+
+def measure_changes(
+    places: tuple[F64, F64],
+    places_at_handles: tuple[F64, F64],
+    turns: F64,
+    handles: Sequence[Handle],
+    points: Sequence[int],
+) -> Edit:
+    """Return what an edit changed.
+
+    Parameters
+    ----------
+    places : arrays, shape (T, P, 3)
+        World positions before and after, in meters.
+    places_at_handles : arrays, shape (H, P, 3)
+        The same at the times of the handles.
+    turns : array, shape (H, P, 4)
+        World rotations after the edit.
+    points : sequence of int, length H
+        The joint or vertex of each handle.
+    """
+    old, new = places_at_handles
+    at = zip(handles, enumerate(points), strict=True)
+    misses = [handle.miss(old[h, p], new[h, p], turns[h, p]) for handle, (h, p) in at]
+    moved = np.linalg.norm(places[1] - places[0], axis=-1)
     changed = np.flatnonzero(moved.max(axis=1) >= MOVED_M)
     span = range(int(changed[0]), int(changed[-1]) + 1) if len(changed) else range(0)
     at_handles = np.linalg.norm(new - old, axis=-1).max(axis=0)
-    changes = np.maximum(moved.max(axis=0), at_handles)
-    return Edit(after, np.array(misses), changes, at_handles, span)
+    return Edit(np.array(misses), np.maximum(moved.max(axis=0), at_handles), at_handles, span)
 
 
 class _PoseRows:
@@ -195,7 +223,9 @@ def _change(pose: _PoseRows, handles: Sequence[Handle], costs: F64) -> F64:
     )
 
 
-def _costs(clip: Clip, at: F64, weights: Mapping[str | int, float], *, contacts: bool) -> list[F64]:
+def costs_of_moving(
+    clip: Clip, at: F64, weights: Mapping[str | int, float], *, contacts: bool
+) -> list[F64]:
     """Return the cost of moving each joint at each of the frame indices."""
     usual = np.ones(len(clip.skeleton))
     for joint, weight in weights.items():

@@ -26,8 +26,7 @@ from mocpack.errors import UsageError
 from mocpack.model import rotations
 from mocpack.model.clip import AnyClip, AnyHeader, Clip, ClipHeader
 from mocpack.model.codec_clip import codec_header
-from mocpack.model.contacts import find_planted
-from mocpack.model.editing import FALLOFF_S, PLANTED_WEIGHT
+from mocpack.model.editing import FALLOFF_S, Edit, costs_of_moving, measure_changes
 from mocpack.model.handles import Goal
 from mocpack.model.handles import Handle as Handle
 from mocpack.papers.mukai.codec import bspline, handles
@@ -40,27 +39,10 @@ ROUNDING = 2.5e-4  # meters; rounding of edited files, fine enough to keep handl
 
 
 @dataclass(frozen=True, eq=False)
-class Edit:
-    """An edited motion and its changes, measured on the decoded file.
-
-    Attributes
-    ----------
-    spline : EditableSpline
-    misses : array, shape (H,)
-        Distance of each handle's joint from its target, in meters or radians.
-    changes : array, shape (J,)
-        Maximum displacement of each joint or vertex over all frames, in meters.
-    changes_at_handles : array, shape (J,)
-        The same at the times of the handles only.
-    frames : range
-        The frames in which anything moved by at least one millimeter.
-    """
+class SplineEdit(Edit):
+    """An edited motion and its changes, measured on the decoded file."""
 
     spline: EditableSpline
-    misses: F64
-    changes: F64
-    changes_at_handles: F64
-    frames: range
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +109,7 @@ class EditableSpline:
         keep: Mapping[str | int, float] | None = None,
         contacts: bool = True,
         likeness: float = LIKENESS,
-    ) -> Edit:
+    ) -> SplineEdit:
         """Move joints to their handle targets, and report how far other joints moved.
 
         Parameters
@@ -164,7 +146,7 @@ class EditableSpline:
             frames=self.header.frame_count,
         )
         fine = replace(self, model=model, rounding=min(self.rounding, ROUNDING))
-        return self._measured(open_spline(fine.pack()), pulls)
+        return self._measure(open_spline(fine.pack()), pulls)
 
     def clip(self) -> AnyClip:
         """Return the motion at its frames."""
@@ -210,38 +192,21 @@ class EditableSpline:
         self, times: Sequence[float], keep: Mapping[str | int, float], *, contacts: bool
     ) -> list[F64]:
         """Return the cost of moving each joint at each of the times."""
-        if not isinstance(self.header, ClipHeader):
+        if not isinstance(self.form, SkeletonForm):
             return [np.zeros(0) for _ in times]
-        usual = np.ones(len(self.header.skeleton))
-        for joint, weight in keep.items():
-            if not (np.isfinite(weight) and weight >= 0):
-                raise UsageError(f"the weight of {joint} must not be negative, got {weight}")
-            usual[self._index(joint)] = weight
-        if not contacts:
-            return [usual.copy() for _ in times]
-        clip = self.clip()
-        assert isinstance(clip, Clip)
-        ground = find_planted(clip.positions(), clip.frame_rate)
-        frames = [round(tau * (clip.frame_count - 1)) for tau in times]
-        return [np.where(ground[f], np.maximum(PLANTED_WEIGHT, usual), usual) for f in frames]
+        clip = _api.decode(self.pack())
+        frames = np.array(times) * (clip.frame_count - 1)
+        return costs_of_moving(clip, frames, keep, contacts=contacts)
 
-    def _measured(self, edited: EditableSpline, pulls: Sequence[Handle]) -> Edit:
+    def _measure(self, edited: EditableSpline, pulls: Sequence[Handle]) -> SplineEdit:
         """Compare the decoded edited file with this motion, at frames and at handles."""
         frames = bspline.even_times(self.header.frame_count)
-        before, after = (s._world(s.model.evaluate(frames))[0] for s in (self, edited))
-        moved = np.linalg.norm(after - before, axis=-1)
         at = np.array([self._tau(pull.time) for pull in pulls])
-        old, new = (s._world(s.model.evaluate(at)) for s in (self, edited))
-        at_handles = np.linalg.norm(new[0] - old[0], axis=-1).max(axis=0)
-        misses = []
-        for h, pull in enumerate(pulls):
-            joint = self._index(pull.joint)
-            turn = new[1][h, joint] if new[1].size else rotations.IDENTITY
-            misses.append(pull.miss(old[0][h, joint], new[0][h, joint], turn))
-        any_moved = np.flatnonzero(moved.max(axis=1) >= 1e-3)
-        span = range(int(any_moved[0]), int(any_moved[-1]) + 1) if len(any_moved) else range(0)
-        changes = np.maximum(moved.max(axis=0), at_handles)
-        return Edit(edited, np.array(misses), changes, at_handles, span)
+        before, after = (s._world(s.model.evaluate(frames))[0] for s in (self, edited))
+        (old, _), (new, turns) = (s._world(s.model.evaluate(at)) for s in (self, edited))
+        points = [self._index(pull.joint) for pull in pulls]
+        found = measure_changes((before, after), (old, new), turns, pulls, points)
+        return SplineEdit(**vars(found), spline=edited)
 
     def _tau(self, time: float) -> float:
         if not 0 <= time <= self.duration + 1e-9:
@@ -249,25 +214,19 @@ class EditableSpline:
         return float(min(time / max(self.duration, self.header.frame_time), 1.0))
 
     def _index(self, joint: str | int) -> int:
-        if isinstance(self.header, ClipHeader):
-            if isinstance(joint, str):
-                return self.header.skeleton.index(joint)
-            count, what = len(self.header.skeleton), "joint"
-        else:
-            count, what = self.header.vertex_count, "vertex"
-            if isinstance(joint, str):
-                if not joint.isdecimal():
-                    raise UsageError(f"a vertex must be an index in 0..{count - 1}, got {joint!r}")
-                joint = int(joint)
-        if not 0 <= joint < count:
-            raise UsageError(f"{what} must be in 0..{count - 1}, got {joint}")
-        return joint
+        if isinstance(self.form, SkeletonForm):
+            return self.header.indices([joint])[0]
+        count = self.header.point_count
+        number = int(joint) if str(joint).isdecimal() else -1
+        if not 0 <= number < count:
+            raise UsageError(f"a vertex must be an index in 0..{count - 1}, got {joint!r}")
+        return number
 
     def _world(self, rows: F64) -> tuple[F64, F64]:
-        """Return places (N, J, 3) and world rotations (N, J, 4; of vertices none) of rows."""
-        if not isinstance(self.form, SkeletonForm):
-            return rows.reshape(len(rows), -1, 3), np.zeros((len(rows), 0, 4))
-        assert isinstance(self.header, ClipHeader)
+        """Return places (N, P, 3) and world rotations (N, P, 4) of rows; vertices do not turn."""
+        if not isinstance(self.header, ClipHeader) or not isinstance(self.form, SkeletonForm):
+            places = rows.reshape(len(rows), -1, 3)
+            return places, np.broadcast_to(rotations.IDENTITY, (*places.shape[:2], 4))
         turned, places = self.form.pose(rows)
         return Clip.from_owned_arrays(
             replace(self.header, frame_count=len(rows)), turned, places
@@ -282,9 +241,7 @@ def open_spline(source: bytes | str | Path) -> EditableSpline:
         codec = motion.codec
     if not isinstance(codec, LatentSpline):
         raise UsageError(f"only latent-spline files have handles; this one is {packed.codec_id}")
-    header = packed.header
-    several = isinstance(header, ClipHeader) and codec_header(header) is not header
-    if packed.chunks or several:
+    if packed.chunks or codec_header(packed.header) is not packed.header:
         raise UsageError(
             "editing supports poses only; this take also holds tracks, scales or other data"
         )

@@ -156,7 +156,7 @@ def test_handles_written_back_unchanged_change_nothing(jump):
     [
         (lambda s: s.with_controls(np.zeros((2, 2))), "control (19, 13) (2, 2)"),
         (lambda s: s.with_knots(s.knots()[::-1]), "knots"),
-        (lambda s: s.place(99, 0.5), "joint 0..30 99"),
+        (lambda s: s.place(99, 0.5), "joint 30 99"),
         (lambda s: s.place("Tail", 0.5), "Tail"),
         (lambda s: s.place("Hips", 9.0), "time 0..1.65833 9.0"),
         (lambda s: s.apply_handles([]), "handle"),
