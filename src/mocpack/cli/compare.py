@@ -17,7 +17,6 @@ from mocpack.container import Errors
 from mocpack.errors import UsageError, name_errors
 from mocpack.io.motion_file import MotionFile, match_versions
 from mocpack.metrics import compare
-from mocpack.model.clip import Clip
 from mocpack.motion import Motion
 
 
@@ -57,7 +56,7 @@ def run(
     declared, angle = errors.declared, errors.declared_angle
     broken = None
     joints = errors.joints
-    if joints is not None and isinstance(before, Clip) and isinstance(after, Clip):
+    if joints is not None:
         broken = find_broken_joint(packed, before, after, joints)
     if broken is not None:
         pass

@@ -11,7 +11,7 @@ from mocpack.common.units import format_angle, format_length
 from mocpack.container import Errors, JointErrors
 from mocpack.metrics.angles import joint_angles
 from mocpack.metrics.comparison import ANGLE_SLACK_RAD, POSITION_SLACK_M
-from mocpack.model.clip import AnyHeader, Clip, measure_error
+from mocpack.model.clip import AnyClip, AnyHeader, measure_error, require_skeleton
 
 ROUNDING = 1.001  # files round measured errors up by at most 0.07 %
 
@@ -60,8 +60,11 @@ def describe_excess(path: str, kind: str, bound: str, measured: str) -> str:
     return f"{path} declares a maximum {kind} of {bound}, but the measured error is {measured}"
 
 
-def find_broken_joint(path: str, before: Clip, after: Clip, joints: JointErrors) -> str | None:
+def find_broken_joint(
+    path: str, original: AnyClip, decoded: AnyClip, joints: JointErrors
+) -> str | None:
     """Describe the joint that exceeds its bound most; None if all are within their bounds."""
+    before, after = (require_skeleton(clip, path) for clip in (original, decoded))
     names = before.skeleton.names
     errors = measure_error(before, after).joints
     excess = errors - joints.declared

@@ -15,7 +15,7 @@ import numpy as np
 
 from mocpack.common.arrays import F64
 from mocpack.model import rotations, space
-from mocpack.model.clip import AnyClip, Clip, VertexClip
+from mocpack.model.clip import AnyClip, Clip, VertexClip, require_skeleton
 from mocpack.model.skeleton import DEFAULT_JOINT, POSITION_CHANNELS, ROTATION_CHANNELS
 
 MIN_RATIO = 1.25  # by which a sign must favor one axis to vote
@@ -38,8 +38,9 @@ def read_with_up_axis(
         clip = read(data, **options)
         if up is not None:
             return turn_to_y_up(clip, up)
-        if not guess or isinstance(clip, VertexClip):
+        if not guess:
             return clip
+        clip = require_skeleton(clip, "guessing the up axis")
         points, rest = _sample_body(clip)
         axis, is_certain = guess_up_axis(points, clip.duration, rest)
         if axis == "y":

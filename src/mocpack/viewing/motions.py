@@ -15,7 +15,7 @@ from mocpack.errors import FormatError, UsageError, name_errors
 from mocpack.io.gltf_skin import read_skin
 from mocpack.io.motion_file import MotionFile, ReadOptions, is_archive_name, match_versions
 from mocpack.metrics.pair import pair_clips
-from mocpack.model.clip import AnyClip, Clip, require_skeleton
+from mocpack.model.clip import Clip, require_skeleton
 from mocpack.model.scene import merge_clips
 from mocpack.model.skeleton import Skeleton
 from mocpack.motion import Motion, extract_clip
@@ -193,18 +193,16 @@ def _show_motion(path: str, wanted: str | None, file: MotionFile) -> ShownMotion
 
 def show_source(file: MotionFile) -> ShownMotion:
     """Return the shown motion of a file that is not a .mocp."""
-    name, clip = Path(file.name).name, file.read()
-    motion = require_skeleton(clip, f"{name}: the viewer")
+    name = Path(file.name).name
+    motion = require_skeleton(file.read(), f"{name}: the viewer")
     kind = str(motion.metadata.get("source", Path(name).suffix.lstrip(".")))
     size = {"file": len(file.data)} | _no_parts(len(file.data))
-    skin, note = _read_skin(name, clip, file)
+    skin, note = _read_skin(name, motion, file)
     return ShownMotion(name, motion, None, kind, size, Errors(), skin=skin, note=note)
 
 
-def _read_skin(name: str, clip: AnyClip, file: MotionFile) -> tuple[bytes | None, str]:
+def _read_skin(name: str, clip: Clip, file: MotionFile) -> tuple[bytes | None, str]:
     """Return the mesh of a glTF file, or the reason why a mesh is not shown."""
-    if not isinstance(clip, Clip):
-        return None, ""
     try:
         if Path(name).suffix.lower() in MESH_FILES:
             skin = read_skin(file.data, clip, file.read_external)
