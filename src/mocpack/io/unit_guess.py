@@ -66,11 +66,5 @@ def _measure_reach(tree: HasTree, first_frame: F64 | None) -> float:
     given = ~columns.is_angle
     if first_frame is not None:
         positions[columns.joints[given], columns.axes[given]] = first_frame[given]
-    lengths = np.asarray(np.linalg.norm(positions, axis=1))
-    # The position of the body in the world is not a bone, whether the root or its only child has
-    # it.
-    lengths[0] = 0.0
-    if tree.parents.count(0) == 1 and 1 in columns.joints[given]:
-        lengths[1] = 0.0
-    ends = np.linalg.norm(np.array(tree.end_sites).reshape(-1, 3), axis=1)
-    return longest_bone_path(tree.parents, lengths, tree.end_joints, ends)
+    ends = tree.end_joints, np.array(tree.end_sites).reshape(-1, 3)
+    return longest_bone_path(tree.parents, positions, *ends, set(columns.joints[given]))

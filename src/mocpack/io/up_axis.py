@@ -16,6 +16,7 @@ import numpy as np
 from mocpack.common.arrays import F64
 from mocpack.model import rotations, space
 from mocpack.model.clip import AnyClip, Clip, VertexClip, require_skeleton
+from mocpack.model.kinematics import forward_kinematics
 from mocpack.model.skeleton import DEFAULT_JOINT, POSITION_CHANNELS, ROTATION_CHANNELS
 
 MIN_RATIO = 1.25  # by which a sign must favor one axis to vote
@@ -123,13 +124,18 @@ def _free_rotation(channels: tuple[str, ...]) -> tuple[str, ...]:
 
 def _sample_body(clip: Clip) -> tuple[F64, F64 | None]:
     """Return points of the body in some frames (T, P, 3), NaN in gaps, and its rest pose (P, 3)."""
-    few = clip[:: -(-clip.frame_count // MAX_PROBE_FRAMES)]
-    if few.skeleton.is_points:
-        return few.points(), None
-    parents = few.skeleton.parents
+    skeleton, valid = clip.skeleton, clip.take_data.valid
+    few = slice(None, None, -(-clip.frame_count // MAX_PROBE_FRAMES))
+    poses = clip.rotations[few], clip.translations[few]
+    points, _ = forward_kinematics(skeleton, *poses, clip.translated_joints)
+    if valid is not None:
+        points = np.where(valid[few, :, np.newaxis], points, np.nan)
+    if skeleton.is_points:
+        return points, None
+    parents = skeleton.parents
     # A root whose only child carries the position of the body stays on the ground.
-    body = int(parents.count(0) == 1 and 1 in few.translated_joints)
-    rest = few.skeleton.offsets.copy()
+    body = int(parents.count(0) == 1 and 1 in clip.translated_joints)
+    rest = skeleton.offsets.copy()
     for j, parent in enumerate(parents):
         rest[j] = rest[j] + rest[parent] if parent >= body else 0.0
-    return few.points()[:, body:], rest[body:]
+    return points[:, body:], rest[body:]

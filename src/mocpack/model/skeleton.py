@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Container, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
@@ -400,7 +400,11 @@ class Skeleton(FrozenValue):
 
 
 def longest_bone_path(
-    parents: Sequence[int], lengths: F64, end_joints: Sequence[int], end_lengths: F64
+    parents: Sequence[int],
+    offsets: F64,
+    end_joints: Sequence[int],
+    end_sites: F64,
+    moved_joints: Container[int],
 ) -> float:
     """Return the length of the longest path through the bones of a tree.
 
@@ -410,11 +414,17 @@ def longest_bone_path(
     Parameters
     ----------
     parents : sequence of int, length J
-    lengths : array, shape (J,)
-        Length of the bone from the parent to each joint; 0 for the root.
-    end_joints, end_lengths : length E
-        Joint and length of each bone that ends in an end site.
+    offsets : array, shape (J, 3)
+        Position of each joint in the frame of its parent.
+    end_joints, end_sites : length E, shape (E, 3)
+        Joint and position of each bone that ends in an end site.
+    moved_joints : container of int
+        Joints whose positions change.
     """
+    lengths = np.linalg.norm(offsets, axis=1)
+    # the position in the world is not a bone, whether the root or its only child has it
+    lengths[: 2 if parents.count(0) == 1 and 1 in moved_joints else 1] = 0.0
+    end_lengths = np.linalg.norm(end_sites, axis=1)
     depth = np.zeros(len(parents))
     for joint, length in zip(end_joints, end_lengths, strict=True):
         depth[joint] = max(depth[joint], float(length))

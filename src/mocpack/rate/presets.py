@@ -59,14 +59,9 @@ def body_size(clip: AnyClip) -> float:
     if not isinstance(clip, Clip):
         points = clip.vertices[0]
         return float(np.linalg.norm(np.ptp(points, axis=0)))
-    pose = clip.frames(0, 1).bake_scales()
-    skeleton = pose.skeleton
+    pose = clip.frames(0, 1).bake_scales() if clip.header.is_scaled else clip
+    skeleton, moved = pose.skeleton, list(pose.translated_joints)
     offsets = np.array(skeleton.offsets)
-    offsets[list(pose.translated_joints)] = pose.translations[0]
-    lengths = np.linalg.norm(offsets, axis=1)
-    # the position in the world is not a bone, whether the root or its only child stores it
-    lengths[0] = 0.0
-    if skeleton.parents.count(0) == 1 and 1 in clip.translated_joints:
-        lengths[1] = 0.0
-    ends = np.linalg.norm(skeleton.end_sites, axis=1)
-    return longest_bone_path(skeleton.parents, lengths, skeleton.end_site_joints, ends)
+    offsets[moved] = pose.translations[0]
+    ends = skeleton.end_site_joints, skeleton.end_sites
+    return longest_bone_path(skeleton.parents, offsets, *ends, moved)
