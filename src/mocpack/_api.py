@@ -11,7 +11,7 @@ from typing import Literal, Unpack, overload
 from mocpack import rate
 from mocpack.codec import Codec
 from mocpack.codecs.registry import AUTO_CODEC
-from mocpack.common.arguments import check_local_path
+from mocpack.common.arguments import check_path
 from mocpack.common.source import Openable, open_source
 from mocpack.common.units import (
     Angle,
@@ -142,7 +142,7 @@ def write(
     error above 1 % of the body height is a `FormatWarning`.
     """
     check_clip(clip)
-    check_local_path("path", path)
+    check_path("path", path)
     if Path(path).suffix.lower() != ".mocp":
         refuse_options(path, "only .mocp files support", encoding)
         return write_file(clip, path, dialect=dialect, into=into, allow_outside=allow_outside)
@@ -263,7 +263,7 @@ def write_scene(
     For .mocp, `encoding` are the options of `encode`. For .c3d, every clip must consist of markers;
     it becomes a subject of the file.
     """
-    check_local_path("path", path)
+    check_path("path", path)
     extension = Path(path).suffix
     if supports_scenes(extension):
         refuse_options(path, "only .mocp files support", encoding)
@@ -376,7 +376,7 @@ def open(
     """
     if not isinstance(source, str | Path):
         return Motion(source, partial=partial, clip=clip, memory_limit=memory_limit)
-    check_local_path("source", source)
+    check_path("source", source)
     with name_errors(source):
         return Motion(source, partial=partial, clip=clip, memory_limit=memory_limit)
 

@@ -137,7 +137,7 @@ def _compress(
         "unit_guessed": clip.metadata.get("unit_guessed"),
         "notes": describe_assumptions({**clip.metadata, "lossless_reason": made.lossless_reason})
         + [PACKED_NOTE] * file.is_packed,
-        "warning": _warn_unit(clip, reading) or _warn_large_bound(clip, errors.declared),
+        "warning": _warn_size(clip, reading, errors.declared),
         "moving_channels": rate.moving_channels(clip),
         "bytes": len(data),
         "ratio": raw / len(data),
@@ -181,21 +181,16 @@ def _advice(kind: str, codecs: Sequence[Codec]) -> str:
     return "; --codec latent-spline makes vertices smaller, with an error"
 
 
-def _warn_unit(clip: AnyClip, reading: ReadOptions) -> str | None:
-    """Return a warning if the given unit is probably wrong, because no body has this size."""
+def _warn_size(clip: AnyClip, reading: ReadOptions, bound: float | None) -> str | None:
+    """Return a warning if the given unit, or that of the bound, is probably wrong."""
     size, unit = body_size(clip), reading.get("unit")
     low, high = PLAUSIBLE_BODY_M
-    if unit is None or size == 0 or low <= size <= high:
-        return None
-    return f"warning: with the unit {unit}, the body measures {format_length(size)}"
-
-
-def _warn_large_bound(clip: AnyClip, bound: float | None) -> str | None:
-    """Return a warning if a bound was probably meant in another unit, like 1m for 1mm."""
-    size = body_size(clip)
+    body = format_length(size)
+    if unit is not None and size and not low <= size <= high:
+        return f"warning: with the unit {unit}, the body measures {body}"
     if bound is None or not 0 < MAX_BODY_SHARE * size < bound:
         return None
-    allowed, body = format_length(bound), format_length(size)
+    allowed = format_length(bound)
     return f"warning: a maximum error of {allowed} is large for a body of {body}; check the unit"
 
 

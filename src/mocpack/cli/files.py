@@ -14,7 +14,7 @@ from mocpack import _api
 from mocpack.cli.terminal import print_note, stdin_bytes, stdout_bytes
 from mocpack.cli.terminal import stderr as stderr
 from mocpack.cli.terminal import stdout as stdout
-from mocpack.common.arguments import check_local_path
+from mocpack.common.arguments import check_path
 from mocpack.common.choice import list_names
 from mocpack.common.units import parse_frame_range
 from mocpack.errors import BoundError, MocpackError, UsageError
@@ -96,7 +96,7 @@ def check_output(
     """
     if path == PIPE:
         return
-    check_local_path("output", path)
+    check_path("output", path)
     if Path(path).is_dir():
         raise UsageError(f"{path} is a folder, expected the name of a file to write")
     check_not_input(path, sources)
@@ -122,7 +122,7 @@ def choose_suffix(
 ) -> str:
     """Return the extension of the format to write: of `to`, `output`, `dialect` or `default`."""
     if output is not None:
-        check_local_path("output", output)
+        check_path("output", output)
     if to is not None:
         suffix = "." + to.lstrip(".")
     elif output and Path(output).suffix and not names_folder(output):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mocpack.cli.files import NAMELESS_INPUT, PIPE, names_folder
 from mocpack.cli.terminal import print_error
-from mocpack.common.arguments import check_local_path, is_url
+from mocpack.common.arguments import check_path, is_url
 from mocpack.errors import UsageError
 from mocpack.io import supported_extensions
 
@@ -75,7 +75,7 @@ def output_paths(sources: Sequence[Source], output: str | None, suffix: str) -> 
         return [PIPE]
     paths = [source.path for source in sources]
     for path in paths + [output] * (output is not None):
-        check_local_path("path", path)
+        check_path("path", path)
     if output and not names_folder(output):
         if not several:
             return [output]

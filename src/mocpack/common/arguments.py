@@ -125,22 +125,17 @@ def check_array(
     return array
 
 
-def check_path(name: str, value: object) -> None:
-    """Raise `UsageError` if a value is neither a string nor a path object."""
-    if not isinstance(value, str | os.PathLike):
-        raise UsageError(f"{name} must be a path, got {value!r:.80}")
-
-
 def is_url(name: str) -> bool:
     """Return whether a name is a URL; a Windows path such as C:\\ is not."""
     scheme, separator, _ = name.partition("://")
     return bool(separator) and len(scheme) > 1
 
 
-def check_local_path(name: str, value: object) -> None:
+def check_path(name: str, value: object, *, may_be_url: bool = False) -> None:
     """Raise `UsageError` if a value is no path, or a URL, which only archives can have."""
-    check_path(name, value)
-    if is_url(str(value)):
+    if not isinstance(value, str | os.PathLike):
+        raise UsageError(f"{name} must be a path, got {value!r:.80}")
+    if is_url(str(value)) and not may_be_url:
         raise UsageError(
             f"{value} is a URL, expected a local file; only archives (.mocps) can be URLs, in "
             "mocpack.open_corpus and mocpack corpus"

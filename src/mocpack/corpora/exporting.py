@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mocpack import _api
-from mocpack.common.arguments import check_local_path
+from mocpack.common.arguments import check_path
 from mocpack.common.arrays import F32, F64
 from mocpack.corpora import catalog
 from mocpack.corpora.reading import Corpus
@@ -49,7 +49,7 @@ def export(
     fps : float, optional
         Frames per second to resample to; ``lerobot`` needs it if frame rates differ.
     """
-    check_local_path("path", path)
+    check_path("path", path)
     if store not in STORES:
         raise UsageError(f"store must be one of {', '.join(STORES)}, got {store!r}")
     if store == "folder" and suffix is None:

@@ -72,7 +72,7 @@ def open_corpus(
         Arguments of the fsspec file system, such as endpoint and profile. The file system finds
         credentials itself.
     """
-    check_path("url", url)
+    check_path("url", url, may_be_url=True)
     name = os.fspath(url)
     limit = parse_size(cache_size, "cache_size")
     kept = RangeCache(limit, None if cache is None else os.fspath(cache))

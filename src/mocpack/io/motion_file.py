@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Unpack
 
-from mocpack.common.arguments import check_local_path, did_you_mean
+from mocpack.common.arguments import check_path, did_you_mean
 from mocpack.common.choice import match_clip
 from mocpack.common.source import BytesSource
 from mocpack.common.units import LENGTHS, Length, parse_length_argument
@@ -62,7 +62,7 @@ class MotionFile:
     @classmethod
     def open(cls, path: str | Path, **options: Unpack[ReadOptions]) -> MotionFile:
         """Open a file by its path."""
-        check_local_path("path", path)
+        check_path("path", path)
         if not is_archive_name(path):
             return cls(read_file_bytes(path), str(path), options, Path(path))
         with name_errors(path):

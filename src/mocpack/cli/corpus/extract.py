@@ -11,7 +11,7 @@ import typer
 
 from mocpack.cli import files, options
 from mocpack.cli.terminal import print_error, print_json
-from mocpack.common.arguments import check_local_path
+from mocpack.common.arguments import check_path
 from mocpack.common.texts import count_of
 from mocpack.common.units import format_size
 from mocpack.corpora.exporting import safe_path
@@ -31,7 +31,7 @@ def run(
     as_json: options.Json = False,
 ) -> int:
     """Extract clips of an archive to .mocp files."""
-    check_local_path("output", output)
+    check_path("output", output)
     rows: list[dict[str, object]] = []
     total = 0
     with open_corpus(archive) as corpus:
