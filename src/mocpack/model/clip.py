@@ -203,14 +203,8 @@ class Clip(BaseClip, FrozenPickle):
         """
         start, stop, step, joints = parse_selection(key, self.frame_count)
         part = self.frames(start, stop)
-        part = part if step == 1 else Clip(*derivations.keep_every(part._samples, step))
+        part = part if step == 1 else derivations.keep_every(part, step)
         return part if joints is None else part.joints(joints)
-
-    @property
-    def _samples(self) -> derivations.Samples:
-        return derivations.Samples(
-            self.header, self.rotations, self.translations, self.channels, self.take_data
-        )
 
     @classmethod
     def build(
@@ -416,7 +410,9 @@ class Clip(BaseClip, FrozenPickle):
     @property
     def times(self) -> F64:
         """Time of each frame in seconds, (T,)."""
-        return self._samples.times
+        if self.take_data.times is not None:
+            return self.take_data.times
+        return np.asarray(self.start_time + np.arange(self.frame_count) * self.frame_time)
 
     @property
     def scales(self) -> F64:
@@ -578,7 +574,7 @@ class Clip(BaseClip, FrozenPickle):
 
     def frames(self, start: int, stop: int) -> Self:
         """Return frames `start` to `stop`, half-open."""
-        return type(self)(*derivations.cut_frames(self._samples, start, stop))
+        return derivations.cut_frames(self, start, stop)
 
     def joints(self, joints: Sequence[str | int]) -> Self:
         """Return the motion of some joints, by name or index, and of their ancestors.
@@ -587,7 +583,7 @@ class Clip(BaseClip, FrozenPickle):
         >>> walk().joints(["Chest"]).skeleton.names
         ('Hips', 'Spine', 'Chest')
         """
-        return type(self)(*derivations.keep_joints(self._samples, joints))
+        return derivations.keep_joints(self, joints)
 
     def sample(self, time: float) -> Clip:
         """Return the pose at `time` seconds as a one-frame clip: slerp between frames, clamped."""
@@ -595,7 +591,7 @@ class Clip(BaseClip, FrozenPickle):
 
     def pose_at(self, at: float) -> Self:
         """Return the pose at a frame index, which may be fractional, as a one-frame clip."""
-        return type(self)(*derivations.pose_at(self._samples, at))
+        return derivations.pose_at(self, at)
 
     def resample(self, fps: float) -> Clip:
         """Return the motion at another frame rate: slerp for rotations, linear for positions.
@@ -606,7 +602,7 @@ class Clip(BaseClip, FrozenPickle):
         >>> len(walk().resample(30))
         60
         """
-        return Clip(*derivations.resample(self._samples, fps))
+        return derivations.resample(self, fps)
 
     def poses_at(self, at: npt.ArrayLike, *, frame_time: float | None = None) -> Clip:
         """Return the poses at frame indices `at` (N,), which may be fractional, as an even clip.
@@ -615,7 +611,7 @@ class Clip(BaseClip, FrozenPickle):
         >>> len(walk().poses_at([0.5, 1.5, 3]))
         3
         """
-        return Clip(*derivations.poses_at(self._samples, at, frame_time))
+        return derivations.poses_at(self, at, frame_time)
 
     def mirror(
         self,
@@ -645,7 +641,7 @@ class Clip(BaseClip, FrozenPickle):
         >>> bool(np.allclose(left * (-1, 1, 1), right))
         True
         """
-        return Clip(*derivations.mirror(self._samples, axis, pairs, tolerance))
+        return derivations.mirror(self, axis, pairs, tolerance)
 
     def bake_scales(self) -> Self:
         """Return the motion without scales; joints keep their world positions.
@@ -653,8 +649,7 @@ class Clip(BaseClip, FrozenPickle):
         Constant uniform scales change the lengths of bones. Other scales turn into positions of
         every joint.
         """
-        header = self.header
-        return type(self)(*derivations.bake_scales(self._samples)) if header.is_scaled else self
+        return derivations.bake_scales(self)
 
     def concat(self, *others: Clip) -> Clip:
         """Return this clip followed by others, each one frame after the end of the one before.
@@ -670,7 +665,7 @@ class Clip(BaseClip, FrozenPickle):
         for k, other in enumerate(others, 2):
             if not isinstance(other, Clip):
                 raise UsageError(f"clip {k} of {len(others) + 1} must be a Clip, got {other!r:.80}")
-        return Clip(*derivations.concatenate([self._samples, *(c._samples for c in others)]))
+        return derivations.concatenate([self, *others])
 
     def replace(self, **changes: Unpack[ClipChanges]) -> Clip:
         """Return this clip with some arguments of `build` changed.

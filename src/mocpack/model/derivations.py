@@ -1,13 +1,13 @@
 """Derive clips from others: slice, resample, mirror, concatenate.
 
-The functions work on `Samples`, the fields of a `Clip`; the methods of `Clip` wrap them.
+The functions implement the methods of `Clip`, which describe them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,93 +20,77 @@ from mocpack.model.header import (
     ClipHeader,
     check_frames,
     concatenate_take_data,
+    pose_header,
     sample_take_data,
     slice_header,
     slice_take_data,
 )
-from mocpack.model.header import pose_header as header_of_pose
 from mocpack.model.rotations import slerp
 from mocpack.model.skeleton import DEFAULT_ROOT
 from mocpack.model.take_data import TakeData
+
+if TYPE_CHECKING:
+    from mocpack.model.clip import Clip
+
+C = TypeVar("C", bound="Clip")
 
 AXES = "xyz"
 MAX_RESAMPLED_POSES = 1 << 28  # joint poses, 9 GB
 SAME_FIELDS = ("skeleton", "frame_time", "translated_joints", "scaled_joints")
 
 
-class Samples(NamedTuple):
-    """The fields of a clip, in the order of its constructor."""
-
-    header: ClipHeader
-    rotations: F64
-    translations: F64
-    channels: F64 | None
-    take_data: TakeData
-
-    @property
-    def frame_count(self) -> int:
-        return self.header.frame_count
-
-    @property
-    def times(self) -> F64:
-        """Time of each frame in seconds, (T,)."""
-        if self.take_data.times is not None:
-            return self.take_data.times
-        header = self.header
-        return np.asarray(header.start_time + np.arange(self.frame_count) * header.frame_time)
-
-
-def cut_frames(clip: Samples, start: int, stop: int) -> Samples:
+def cut_frames(clip: C, start: int, stop: int) -> C:
     """Return frames `start` to `stop`, half-open."""
     check_frames(start, stop, clip.frame_count)
-    return Samples(
-        slice_header(clip.header, start, stop, clip.take_data),
-        clip.rotations[start:stop],
-        clip.translations[start:stop],
-        None if clip.channels is None else clip.channels[start:stop],
-        slice_take_data(clip.take_data, clip.header, start, stop),
+    return replace(
+        clip,
+        header=slice_header(clip.header, start, stop, clip.take_data),
+        rotations=clip.rotations[start:stop],
+        translations=clip.translations[start:stop],
+        channels=None if clip.channels is None else clip.channels[start:stop],
+        take_data=slice_take_data(clip.take_data, clip.header, start, stop),
     )
 
 
-def keep_every(clip: Samples, step: int) -> Samples:
+def keep_every(clip: C, step: int) -> C:
     """Return every `step`-th frame; the frame time is multiplied by `step`."""
     at = np.arange(0, clip.frame_count, step)
     frame_time = clip.header.frame_time * step
-    return Samples(
-        replace(clip.header, frame_count=len(at), frame_time=frame_time),
-        clip.rotations[at],
-        clip.translations[at],
-        None if clip.channels is None else clip.channels[at],
-        clip.take_data.at(at),
+    return replace(
+        clip,
+        header=replace(clip.header, frame_count=len(at), frame_time=frame_time),
+        rotations=clip.rotations[at],
+        translations=clip.translations[at],
+        channels=None if clip.channels is None else clip.channels[at],
+        take_data=clip.take_data.at(at),
     )
 
 
-def keep_joints(clip: Samples, joints: Sequence[str | int]) -> Samples:
+def keep_joints(clip: C, joints: Sequence[str | int]) -> C:
     """Return the motion of some joints, by name or index, and of their ancestors."""
     header = clip.header
     kept = header.skeleton.with_ancestors(joints)
     among = set(kept)
     moving = [m for m, j in enumerate(header.translated_joints) if j in among]
     scaled = [s for s, j in enumerate(header.scaled_joints) if j in among]
-    return Samples(
-        header.joints(joints),
-        clip.rotations[:, kept],
-        clip.translations[:, moving],
-        None,
-        clip.take_data.joints(kept, scaled) if clip.take_data else clip.take_data,
+    return replace(
+        clip,
+        header=header.joints(joints),
+        rotations=clip.rotations[:, kept],
+        translations=clip.translations[:, moving],
+        channels=None,
+        take_data=clip.take_data.joints(kept, scaled) if clip.take_data else clip.take_data,
     )
 
 
-def pose_at(clip: Samples, at: float) -> Samples:
+def pose_at(clip: C, at: float) -> C:
     """Return the pose at a frame index, which may be fractional, as one frame."""
     at = check_number("at", at, 0, clip.frame_count - 1)
-    return poses_at(clip, [at])._replace(
-        header=header_of_pose(clip.header, at, clip.take_data.times),
-        take_data=sample_take_data(clip.take_data, at),
-    )
+    header = pose_header(clip.header, at, clip.take_data.times)
+    return _interpolate(clip, np.array([at]), header, sample_take_data(clip.take_data, at))
 
 
-def poses_at(clip: Samples, at: npt.ArrayLike, frame_time: float | None = None) -> Samples:
+def poses_at(clip: C, at: npt.ArrayLike, frame_time: float | None = None) -> C:
     """Return the poses at frame indices `at` (N,), which may be fractional, at even times."""
     places = np.asarray(check_array("at", at, error=UsageError), np.float64)
     if places.ndim != 1 or not len(places) or np.isnan(places).any():
@@ -116,24 +100,31 @@ def poses_at(clip: Samples, at: npt.ArrayLike, frame_time: float | None = None) 
     if frame_time is not None:
         check_number("frame_time", frame_time, 1e-6, 1e6)
     places = np.clip(places, 0, clip.frame_count - 1)
-    first = places.astype(np.intp)
+    frame_time = frame_time or clip.header.frame_time
+    header = replace(clip.header, frame_count=len(places), frame_time=frame_time)
+    return _interpolate(clip, places, header)
+
+
+def _interpolate(clip: C, at: F64, header: ClipHeader, take_data: TakeData | None = None) -> C:
+    """Return the poses at frame indices `at` (N,) with a header and, by default, their own data."""
+    first = at.astype(np.intp)
     last = np.minimum(first + 1, clip.frame_count - 1)
-    t = places - first
+    t = at - first
     moved = t[:, np.newaxis, np.newaxis]
     # slerp is faster with one weight for all frames
     share = float(t[0]) if (t == t[0]).all() else t[:, np.newaxis]
-    frame_time = frame_time or clip.header.frame_time
     rotations = np.asarray(clip.rotations)
-    return Samples(
-        replace(clip.header, frame_count=len(places), frame_time=frame_time),
-        slerp(rotations[first], rotations[last], share),
-        (1 - moved) * clip.translations[first] + moved * clip.translations[last],
-        None,
-        clip.take_data.between(first, last, t),
+    return replace(
+        clip,
+        header=header,
+        rotations=slerp(rotations[first], rotations[last], share),
+        translations=(1 - moved) * clip.translations[first] + moved * clip.translations[last],
+        channels=None,
+        take_data=clip.take_data.between(first, last, t) if take_data is None else take_data,
     )
 
 
-def resample(clip: Samples, fps: float) -> Samples:
+def resample(clip: C, fps: float) -> C:
     """Return the motion at another frame rate; the first frame keeps its time."""
     check_number("fps", fps, 1e-6, 1e6)
     span = float(clip.times[-1] - clip.times[0])
@@ -150,11 +141,11 @@ def resample(clip: Samples, fps: float) -> Samples:
 
 
 def mirror(
-    clip: Samples,
+    clip: C,
     axis: str | None,
     pairs: Sequence[tuple[str | int, str | int]] | None,
     tolerance: float,
-) -> Samples:
+) -> C:
     """Return the motion reflected along `axis`, with left and right joints exchanged."""
     if axis is not None and axis not in tuple(AXES):
         raise UsageError(f"axis must be one of x, y, z, got {axis!r}")
@@ -171,10 +162,16 @@ def mirror(
         side,
         tolerance,
     )
-    return Samples(clip.header, rotations, translations, None, _swap_take_data(clip, partner))
+    return replace(
+        clip,
+        rotations=rotations,
+        translations=translations,
+        channels=None,
+        take_data=_swap_take_data(clip, partner),
+    )
 
 
-def bake_scales(clip: Samples) -> Samples:
+def bake_scales(clip: C) -> C:
     """Return the motion without scales: bones have the lengths that the scales give them.
 
     Constant uniform scales change lengths only. Other scales make every joint a translated joint,
@@ -191,12 +188,9 @@ def bake_scales(clip: Samples) -> Samples:
         lengths = np.array([sizes[parent] if parent >= 0 else 1.0 for parent in above])
         places = clip.translations * lengths[:, np.newaxis]
         header = replace(header, skeleton=skeleton.resize(sizes))
-        return Samples(header, clip.rotations, places, None, clip.take_data)
-    scales = np.tile(skeleton.scales, (clip.frame_count, 1, 1))
-    if clip.take_data.scales is not None:
-        scales[:, list(header.scaled_joints)] = clip.take_data.scales
+        return replace(clip, header=header, translations=places)
     pose = clip.rotations, clip.translations, header.translated_joints
-    positions, matrices = kinematics.forward_kinematics_scaled(skeleton, *pose, scales)
+    positions, matrices = kinematics.forward_kinematics_scaled(skeleton, *pose, clip.scales)
     sizes = np.cbrt(np.abs(np.linalg.det(matrices[0])))
     world = kinematics.forward_kinematics(skeleton, *pose)[1]
     places = positions.copy()
@@ -207,10 +201,12 @@ def bake_scales(clip: Samples) -> Samples:
     resized = replace(skeleton.resize(sizes), channels=(DEFAULT_ROOT,) * len(skeleton))
     every = tuple(range(len(skeleton)))
     header = replace(header, skeleton=resized, translated_joints=every, scaled_joints=())
-    return Samples(header, clip.rotations, places, None, replace(clip.take_data, scales=None))
+    return replace(
+        clip, header=header, translations=places, take_data=replace(clip.take_data, scales=None)
+    )
 
 
-def concatenate(clips: Sequence[Samples]) -> Samples:
+def concatenate(clips: Sequence[C]) -> C:
     """Concatenate clips, each one frame after the end of the one before."""
     first = clips[0]
     for k, other in enumerate(clips[1:], 2):
@@ -218,19 +214,23 @@ def concatenate(clips: Sequence[Samples]) -> Samples:
             if getattr(other.header, name) != getattr(first.header, name):
                 raise UsageError(f"clip {k} of {len(clips)} has a different {name} than the first")
     channels = [c.channels for c in clips if c.channels is not None]
-    durations = [float(c.times[-1] - c.times[0] + c.header.frame_time) for c in clips]
+    durations = [c.duration for c in clips]
     begins = first.header.start_time + np.cumsum([0.0, *durations[:-1]])
     shifts = [b - c.header.start_time for b, c in zip(begins, clips, strict=True)]
-    return Samples(
-        replace(first.header, frame_count=sum(c.frame_count for c in clips), loop=False),
-        np.concatenate([c.rotations for c in clips]),
-        np.concatenate([c.translations for c in clips]),
-        np.concatenate(channels) if len(channels) == len(clips) else None,
-        concatenate_take_data([c.take_data for c in clips], [c.header for c in clips], shifts),
+    take_data = concatenate_take_data(
+        [c.take_data for c in clips], [c.header for c in clips], shifts
+    )
+    return replace(
+        first,
+        header=replace(first.header, frame_count=sum(map(len, clips)), loop=False),
+        rotations=np.concatenate([c.rotations for c in clips]),
+        translations=np.concatenate([c.translations for c in clips]),
+        channels=np.concatenate(channels) if len(channels) == len(clips) else None,
+        take_data=take_data,
     )
 
 
-def _find_side_axis(clip: Samples, partner: I64) -> int:
+def _find_side_axis(clip: Clip, partner: I64) -> int:
     """Return the axis that separates left and right best: at rest, or for markers in frame 0."""
     skeleton = clip.header.skeleton
     if not skeleton.is_points:
@@ -241,7 +241,7 @@ def _find_side_axis(clip: Samples, partner: I64) -> int:
     return mirroring.find_side_axis(positions[0], partner)
 
 
-def _swap_take_data(clip: Samples, partner: I64) -> TakeData:
+def _swap_take_data(clip: Clip, partner: I64) -> TakeData:
     """Return the take data with joints exchanged by their mirror partners."""
     scaled = {joint: s for s, joint in enumerate(clip.header.scaled_joints)}
     if any(int(partner[joint]) not in scaled for joint in scaled):
