@@ -11,9 +11,9 @@ from types import MappingProxyType
 import numpy as np
 
 from mocpack import _core
-from mocpack.codec import Payload
 from mocpack.common.frozen import build_unchecked
 from mocpack.common.json_object import JsonObject
+from mocpack.common.payload import Payload
 from mocpack.common.source import BytesSource, PartSource, Source
 from mocpack.container.file import FileContents
 from mocpack.container.head import Errors, JointErrors
