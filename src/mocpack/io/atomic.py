@@ -26,7 +26,11 @@ _unfinished: set[Path] = set()  # temporary files of this process, of all thread
 
 def write_atomically(data: bytes, path: str | Path) -> None:
     """Write a file atomically: at any moment the path holds the complete old or new file."""
-    write_all_atomically({Path(path): data})
+    if _is_stream(Path(path)):
+        _write_to_stream(Path(path), data)
+        return
+    with atomic_stream(path) as file:
+        file.write(data)
 
 
 def write_all_atomically(files: Mapping[Path, bytes]) -> None:
@@ -46,7 +50,7 @@ def write_all_atomically(files: Mapping[Path, bytes]) -> None:
 
 
 @contextmanager
-def atomic_stream(path: str | Path, check: Callable[[], None] = lambda: None) -> Iterator[BinaryIO]:
+def atomic_stream(path: str | Path, check: Callable[[], None] | None = None) -> Iterator[BinaryIO]:
     """Yield a stream that becomes the file if the block succeeds, and is removed otherwise.
 
     `check` is called when the stream is on disk, and may raise to keep the old file.
@@ -64,7 +68,8 @@ def atomic_stream(path: str | Path, check: Callable[[], None] = lambda: None) ->
                 file.flush()
                 with add_path_to_errors(path):
                     os.fsync(file.fileno())
-            check()
+            if check is not None:
+                check()
             with add_path_to_errors(path):
                 _copy_owner_and_mode(temporary, target)
                 temporary.replace(target)
