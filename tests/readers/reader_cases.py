@@ -26,6 +26,7 @@ from mocpack.errors import LosslessWarning
 from mocpack.model.clip import Clip
 from mocpack.testing import hard_clips, walk
 from mocpack.testing.motions import vertex_wave
+from reference.keysine_encoder import encode
 from takes import asf_clip, markers, take
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -183,6 +184,7 @@ def good_cases():
     yield Case("every joint translates", packed(clips["every joint translates"]))
     yield Case("in layers", packed(CLIP, "keysine:max_error=1mm,effort=fast,layers=3"))
     yield Case("on a grid", packed(CLIP, "keysine:max_error=0.2mm,mode=grid"))
+    yield Case("by the readable encoder", changed(b"DATA", lambda _: encode(CLIP, 1e-3)))
     yield Case("minutes at rest", packed(at_rest(20_000)))
     yield Case("another codec", packed(CLIP, "wavelet"), "ok", "unsupported")
     yield Case("a vertex animation", packed(vertex_wave(), "raw"), "ok", "unsupported")

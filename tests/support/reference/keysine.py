@@ -212,7 +212,7 @@ def motion(plan: Plan, curves: F64, header: ClipHeader) -> Clip:
         if track.rotation is None:
             places[:, track.joint] = track.base + own @ track.axes.T
         else:
-            relative[t] = turns[:, track.joint] = _turns(track, own)
+            relative[t] = turns[:, track.joint] = track_rotations(track, own)
         if track.shares:
             above = _parent_rotations(plan, header, track, relative[track.parent])
             local = rotations.multiply(rotations.conjugate(above), relative[t])
@@ -234,7 +234,8 @@ def _parent_rotations(plan: Plan, header: ClipHeader, track: Track, above: F64) 
     return rotations.multiply(above, between)
 
 
-def _turns(track: Track, own: F64) -> F64:
+def track_rotations(track: Track, own: F64) -> F64:
+    """Return the rotations (T, 4) of a track's channels (T, C)."""
     if track.rotation == Rotation.QUATERNION:
         return rotations.normalize(own)
     if track.rotation == Rotation.HINGE:

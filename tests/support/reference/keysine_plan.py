@@ -91,6 +91,10 @@ class Track:
     free_limits: F64 = field(default_factory=lambda: np.zeros((0, 2)))
     shares: bool = False
 
+    @property
+    def channels(self) -> slice:
+        return slice(self.first_channel, self.first_channel + self.channel_count)
+
 
 @dataclass(frozen=True)
 class Plan:
