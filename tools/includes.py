@@ -15,6 +15,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[1] / "core" / "src"
 LAYERS = (
+    ("writer",),
     ("reader", "live", "papers/*"),
     ("keysine/encode",),
     ("keysine/decode",),

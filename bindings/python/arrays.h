@@ -76,3 +76,4 @@ void register_signals(nb::module_& m);
 void register_windows(nb::module_& m);
 void register_zero_runs(nb::module_& m);
 void register_wavelet97(nb::module_& m);
+void register_writer(nb::module_& m);

@@ -94,4 +94,5 @@ NB_MODULE(_core, m)
 	register_windows(m);
 	register_zero_runs(m);
 	register_wavelet97(m);
+	register_writer(m);
 }

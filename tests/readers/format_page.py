@@ -15,7 +15,7 @@ import numpy as np
 
 import mocpack
 from decode_series import decode_series
-from mocpack.coding.series import NOISY_FORECAST, SMOOTH_FORECAST, ColumnGroup
+from mocpack.codecs.lossless.series import NOISY_FORECAST, SMOOTH_FORECAST, ColumnGroup
 from reference.plain_series import decode_plain_series
 
 KINDS = ("scalar", "flag", "label", "vec3", "quaternion")

@@ -20,7 +20,7 @@ from mocpack import samples
 from mocpack.codecs.lossless.codec import CHANNELS, MOTION, motion_matrix, write_matrix
 from mocpack.codecs.lossless.relations import channel_columns, motion_columns
 from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
-from mocpack.container.numbers import DECIMALS, pack_numbers
+from mocpack.container.numbers import pack_numbers
 from mocpack.container.skel import DICTIONARY
 from mocpack.errors import LosslessWarning
 from mocpack.model.clip import Clip
@@ -32,6 +32,7 @@ from takes import asf_clip, markers, take
 GOLDEN = Path(__file__).parents[1] / "golden"
 CLIP = walk(0.5)
 FILE = mocpack.encode(CLIP, "keysine:max_error=1mm,effort=fast")
+DECIMAL_FORM = 2  # of numbers
 PLAY = (b"play", b"\1")  # the clip loops
 
 
@@ -229,7 +230,7 @@ def take_cases():
 
 def decimal_times(count, digits):
     """Return a TIME chunk of times from 0, as whole numbers over a power of ten."""
-    head = b"\1" + struct.pack("<d", 0.0) + bytes([DECIMALS, digits])
+    head = b"\1" + struct.pack("<d", 0.0) + bytes([DECIMAL_FORM, digits])
     steps = FieldWriter()
     for _ in range(count - 1):
         steps.varint(2 * 10**15)  # zigzag

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core
-from mocpack.coding.series import (
+from mocpack.codecs.lossless.series import (
     NOISY_FORECAST,
     ColumnGroup,
     Forecast,

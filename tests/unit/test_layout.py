@@ -29,7 +29,6 @@ SHARED = {
     },
     "floats": {"chattopadhyay", "raw"},
     "planes": {"chattopadhyay", "li", "lossless", "mukai", "vasa"},
-    "series": {"container", "lossless"},
 }
 """Which families, and whether the container, use each module of `coding/`."""
 

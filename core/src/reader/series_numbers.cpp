@@ -1,8 +1,8 @@
 // Decodes the integers of tracks with the series coders.
 #include <cmath>
 
+#include "entropy/column_series.h"
 #include "entropy/plain_series.h"
-#include "entropy/series.h"
 #include "reader/numbers.h"
 
 namespace mocpack
@@ -11,7 +11,7 @@ namespace mocpack
 namespace
 {
 
-const size_t MAX_BRIEF_COLUMNS = 4, MAX_PREDICTORS = 3, MAX_OWN = 4;
+const size_t MAX_BRIEF_COLUMNS = 4;
 const uint64_t NUMBERS_PER_BYTE = 12000; // each needs two decisions of at least 1/2840 bit
 const double MAX_BASE = 1 << 30;
 const int FLOORED = 3, ORDERS = 4;
@@ -26,22 +26,7 @@ enum Coder
 	PLAIN
 };
 
-// Prediction of related columns, see docs/series.md.
-struct Forecast
-{
-	size_t predictors;
-	double forgetting[MAX_PREDICTORS];
-	uint8_t own[MAX_PREDICTORS], periods[MAX_PREDICTORS];
-	uint32_t warm;
-	double caution, blend_forgetting, blend_pull;
-};
-const Forecast FORECASTS[2] = {
-	{3, {0.8, 0.95, 0.998}, {2, 2, 3}, {1, 1, 1}, 0, 1.0, 0.93, 100.0},
-	{2, {0.98, 0.998}, {4, 3}, {2, 1}, 30, 4.0, 0.98, 100.0},
-};
-
-// A model of columns in groups of three or four. Each column is predicted from its own past and from the
-// other columns of its group.
+// A series model in the memory of a track.
 struct Model
 {
 	mocpack_SeriesModel model;
@@ -49,42 +34,14 @@ struct Model
 	int32_t* columns;
 	uint8_t* lags;
 
-	Model(const Forecast& f, size_t count, bool sized, Memory* memory)
+	Model(const ColumnSeries& series, size_t count, bool sized, Memory* memory)
 	{
-		const size_t group = count % 3 ? 4 : 3;
-		const uint64_t most = uint64_t(count) * f.predictors * (MAX_OWN + 2 * group);
-		starts = memory->allocate_array<uint32_t>(uint64_t(count) * f.predictors + 1);
+		starts = memory->allocate_array<uint32_t>(uint64_t(count) * series.predictors + 1);
 		sizes = memory->allocate_array<uint32_t>(count);
-		columns = memory->allocate_array<int32_t>(most);
-		lags = memory->allocate_array<uint8_t>(most);
-		if (!good())
-			return;
-		model = {count,
-				 f.predictors,
-				 f.forgetting,
-				 f.periods,
-				 f.warm,
-				 f.caution,
-				 f.blend_forgetting,
-				 f.blend_pull,
-				 1,
-				 starts,
-				 columns,
-				 lags,
-				 sized ? sizes : nullptr};
-		uint32_t at = 0, *start = starts;
-		for (size_t c = 0; c < count; ++c)
-			for (size_t p = 0; p < f.predictors; ++p)
-			{
-				*start++ = at;
-				for (uint8_t lag = 1; lag <= f.own[p]; ++lag)
-					columns[at] = int32_t(c), lags[at++] = lag;
-				const size_t first = c - c % group, stop = first + group < count ? first + group : count;
-				for (size_t other = first; other < stop; ++other)
-					for (uint8_t lag = other < c ? 0 : 1; lag < 2 && other != c; ++lag)
-						columns[at] = int32_t(other), lags[at++] = lag;
-			}
-		*start = at;
+		columns = memory->allocate_array<int32_t>(series.input_limit(count));
+		lags = memory->allocate_array<uint8_t>(series.input_limit(count));
+		if (good())
+			model = series.model(count, starts, columns, lags, sized ? sizes : nullptr);
 	}
 
 	bool good() const
@@ -158,7 +115,7 @@ bool read_plain(Fields* in, size_t rows, size_t columns, int order, const uint8_
 bool read_series(Fields* in, size_t rows, size_t columns, bool thorough, bool sized, double* numbers,
 				 Memory* memory)
 {
-	Model model(FORECASTS[thorough], columns, sized, memory);
+	Model model(COLUMN_SERIES[thorough], columns, sized, memory);
 	if (!model.good())
 		return in->no_memory();
 	const uint8_t* logs = sized ? in->raw(columns) : nullptr;

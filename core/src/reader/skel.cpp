@@ -6,6 +6,7 @@
 #include "reader/chunk_reader.h"
 #include "reader/json.h"
 #include "reader/numbers.h"
+#include "reader/skeleton_code.h"
 
 namespace mocpack
 {
@@ -21,49 +22,7 @@ const double MAX_POINT_M = 1e6;
 const double AXES_TOLERANCE = 1.1e-5;		// of the length of a quaternion
 const int64_t REST_UNIT = int64_t(1) << 31; // of the components of rest rotations
 const uint64_t MAX_REST_BYTES = 1 + 3 * 5;	// of a rest rotation
-const double UNITS[] = {1.0, 0.01, 0.001, 0.0254, 0.0254 / 0.45};
-const uint8_t OTHER_UNIT = 255, AS_FLOATS = 255, POINT_DIGITS = 9, CHANNELS = ChannelLayout::MOST;
-
-// Deflate dictionary with joint names of common skeletons and their lengths. Part of the format: never change
-// it.
-const char DICTIONARY[] =
-	"Thumb1Thumb2Thumb3Index1Index2Index3Middle1Middle2Middle3Ring1Ring2Ring3Pinky1Pinky2Pinky3lclavicle\x08"
-	"lhumerus\7lradius\6lwrist\5lhand\x08"
-	"lfingers\6lthumbrclavicle\x08"
-	"rhumerus\7rradius\6rwrist\5rhand\x08"
-	"rfingers\6rthumb\4root\x09"
-	"lhipjoint\6lfemur\6ltibia\5lfoot\5ltoes\x09"
-	"rhipjoint\6rfemur\6rtibia\5rfoot\5rtoes\x09"
-	"lowerback\x09"
-	"upperback\6thorax\x09"
-	"lowerneck\x09"
-	"upperneck\4head\x08"
-	"UpperLeg\x08"
-	"LowerLeg\x08"
-	"UpperArm\x08"
-	"LowerArm\5Chest\x08"
-	"Shoulder\4Hand\4Foot\4Toes_L_R\4Hips\x09"
-	"LHipJoint\x09"
-	"LeftUpLeg\7LeftLeg\x08"
-	"LeftFoot\x0b"
-	"LeftToeBase\x09"
-	"RHipJoint\x0a"
-	"RightUpLeg\x08"
-	"RightLeg\x09"
-	"RightFoot\x0c"
-	"RightToeBase\x09"
-	"LowerBack\5Spine\6Spine1\6Spine2\4Neck\5Neck1\4Head\x0c"
-	"LeftShoulder\7LeftArm\x0b"
-	"LeftForeArm\x08"
-	"LeftHand\x0e"
-	"LeftFingerBase\x10"
-	"LeftHandIndex1\6LThumb\x0d"
-	"RightShoulder\x08"
-	"RightArm\x0c"
-	"RightForeArm\x09"
-	"RightHand\x0f"
-	"RightFingerBase\x11"
-	"RightHandIndex1\6RThumb";
+const uint8_t CHANNELS = ChannelLayout::MOST;
 
 // Reads a JSON object; may be empty.
 mocpack_Text read_parameters(Fields* in)
@@ -300,9 +259,10 @@ struct SkeletonReader : ChunkReader
 	void unit()
 	{
 		uint8_t code = in.u8();
-		in.check(code == OTHER_UNIT || code < sizeof UNITS / sizeof *UNITS, ": unknown unit");
+		in.check(code == OTHER_UNIT || code < sizeof SKELETON_UNITS / sizeof *SKELETON_UNITS,
+				 ": unknown unit");
 		if (in.good())
-			info.unit = code == OTHER_UNIT ? in.f64() : UNITS[code];
+			info.unit = code == OTHER_UNIT ? in.f64() : SKELETON_UNITS[code];
 		in.check(info.unit >= 1e-9 && info.unit <= 1e9, ": the unit must be 1e-9 to 1e9 meters");
 	}
 
@@ -362,8 +322,9 @@ bool read_skeleton(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* er
 {
 	Fields packed = fields_of(chunk, "chunk SKEL", error);
 	size_t size = 0;
-	uint8_t* bytes = inflate_fields(&packed, MAX_SKELETON_BYTES, &motion->memory, &size,
-									reinterpret_cast<const uint8_t*>(DICTIONARY), sizeof DICTIONARY - 1);
+	uint8_t* bytes =
+		inflate_fields(&packed, MAX_SKELETON_BYTES, &motion->memory, &size,
+					   reinterpret_cast<const uint8_t*>(SKELETON_DICTIONARY), sizeof SKELETON_DICTIONARY - 1);
 	if (!bytes)
 		return false;
 	SkeletonReader reader(packed.part(bytes, size), motion);

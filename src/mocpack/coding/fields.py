@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from mocpack import _core
 from mocpack.common.arrays import Mask
 from mocpack.errors import CorruptionError, TruncatedError
 
@@ -165,9 +166,5 @@ def inflate(data: bytes, limit: int, *, dictionary: bytes = b"", what: str = "pa
 
 
 def deflate(data: bytes, *, dictionary: bytes = b"") -> bytes:
-    """Compress to a raw deflate stream at the highest level."""
-    if dictionary:
-        stream = zlib.compressobj(9, zlib.DEFLATED, -15, 9, zlib.Z_DEFAULT_STRATEGY, dictionary)
-    else:
-        stream = zlib.compressobj(9, zlib.DEFLATED, -15, 9)
-    return stream.compress(data) + stream.flush()
+    """Compress to a raw deflate stream; its bytes do not depend on the machine's zlib."""
+    return _core.deflate(data, dictionary)

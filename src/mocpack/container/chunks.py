@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import zlib
-
-from mocpack.coding.fields import MAX_VARINT_BYTES, FieldReader, FieldWriter
+from mocpack import _core
+from mocpack.coding.fields import MAX_VARINT_BYTES, FieldReader
 from mocpack.common.source import Source
 from mocpack.errors import CorruptionError, UnsupportedVersionError
 
@@ -23,11 +22,7 @@ def is_packed(data: bytes) -> bool:
 
 def pack_chunk(tag: bytes, body: bytes) -> bytes:
     """Return a whole chunk."""
-    out = FieldWriter()
-    out.raw(tag)
-    out.varint(len(body))
-    out.raw(zlib.crc32(body, zlib.crc32(tag)).to_bytes(4, "little"))
-    return out.bytes() + body
+    return _core.pack_chunk(tag, body)
 
 
 def read_chunk_head(source: Source, at: int) -> tuple[str, int, int, int]:

@@ -7,19 +7,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mocpack.coding.fields import FieldWriter, deflate
+from mocpack import _core
+from mocpack.coding.fields import deflate
 from mocpack.common.json_object import MAX_METADATA, JsonObject, pack_object
-from mocpack.container.chunks import FORMAT_VERSION, MAGIC, pack_chunk
 from mocpack.container.head import Errors, pack_head, pack_joint_bounds
 from mocpack.container.skel import pack_skeleton
-from mocpack.container.take_chunks import REQUIRED, Chunk, pack_take_data
-from mocpack.container.track import read_track_head
-from mocpack.model.clip import AnyHeader, ClipHeader, VertexHeader
-from mocpack.model.take_data import WIDTHS, TakeData
-
-# limits the memory that a small file can request; `pack` pads still clips to these sizes
-FRAMES_PER_BYTE = 64
-SAMPLES_PER_BYTE = 16_384
+from mocpack.container.take_chunks import Chunk, pack_take_data
+from mocpack.model.clip import AnyHeader, ClipHeader
+from mocpack.model.take_data import TakeData
 
 
 @dataclass(frozen=True)
@@ -56,52 +51,22 @@ def pack(packed: FileContents) -> bytes:
         packed.errors,
         packed.needed,
     )
-    parts = [MAGIC + bytes([FORMAT_VERSION]), pack_chunk(b"HEAD", head)]
+    chunks = packed.chunks
+    parts = [(b"HEAD", head)]
     if isinstance(header, ClipHeader):
         body = pack_skeleton(header.skeleton, header.translated_joints, header.unit)
-        parts.append(pack_chunk(b"SKEL", body))
+        parts.append((b"SKEL", body))
+        chunks = pack_take_data(header, TakeData()) if chunks is None else chunks
+        width = len(header.skeleton)
     else:
-        parts.append(pack_chunk(b"MESH", _pack_mesh(header)))
-    chunks = packed.chunks
-    if chunks is None:
-        chunks = pack_take_data(header, TakeData()) if isinstance(header, ClipHeader) else []
-    parts += [pack_chunk(tag.encode(), body) for tag, body in chunks if tag in REQUIRED]
+        faces = np.ascontiguousarray(header.faces, np.int32)
+        parts.append((b"MESH", _core.pack_mesh(header.vertex_count, faces)))
+        width = header.vertex_count
+    parts += [(tag.encode(), body) for tag, body in chunks or ()]
     if header.metadata:
         text = pack_object(header.metadata, "metadata", MAX_METADATA)
-        parts.append(pack_chunk(b"meta", deflate(text)))
-    parts += [pack_chunk(tag.encode(), body) for tag, body in chunks if tag not in REQUIRED]
+        parts.append((b"meta", deflate(text)))
     if packed.errors.joints is not None:
-        parts.append(pack_chunk(b"bnds", pack_joint_bounds(packed.errors.joints)))
-    parts.append(pack_chunk(b"DATA", packed.payload))
-    missing = max(_bytes_needed(header), _bytes_for_tracks(chunks)) - sum(map(len, parts))
-    if missing > 0:
-        parts.insert(-1, pack_chunk(b"fill", bytes(missing)))
-    return b"".join(parts)
-
-
-def _pack_mesh(header: VertexHeader) -> bytes:
-    """Return the MESH chunk: the vertex count and the triangles of a vertex animation."""
-    out = FieldWriter()
-    out.varint(header.vertex_count)
-    out.varint(len(header.faces))
-    # differences are small, because neighbors in the list are neighbors on the mesh
-    steps = np.diff(header.faces.astype(np.int64).ravel(), prepend=0)
-    out.raw(deflate(steps.astype("<i4").tobytes()))
-    return out.bytes()
-
-
-def _bytes_needed(header: AnyHeader) -> int:
-    width = len(header.skeleton) if isinstance(header, ClipHeader) else header.vertex_count
-    return max(
-        -(-header.frame_count // FRAMES_PER_BYTE),
-        -(-header.frame_count * width // SAMPLES_PER_BYTE),
-    )
-
-
-def _bytes_for_tracks(chunks: Sequence[Chunk]) -> int:
-    numbers = 0
-    for tag, body in chunks:
-        if tag == "trak":
-            head = read_track_head(body)
-            numbers += head.count * WIDTHS[head.kind]
-    return -(-numbers // SAMPLES_PER_BYTE)
+        parts.append((b"bnds", pack_joint_bounds(packed.errors.joints)))
+    parts.append((b"DATA", packed.payload))
+    return _core.pack_file(parts, header.frame_count, width)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from mocpack.coding.fields import FieldWriter
+from mocpack import _core
 from mocpack.common.arrays import F64
 from mocpack.common.json_object import JsonObject, pack_object
-from mocpack.container.numbers import pack_short
 
 KINDS = ("skeleton", "vertices")
-HAS_DECLARED, HAS_MEASURED, HAS_NEEDED, HAS_ANGLE = 1, 2, 4, 8
+NOT_STATED = -1.0  # an error, for the core
 MAX_PARAMS = 65_536
 
 
@@ -90,62 +88,38 @@ def pack_head(
     needed: frozenset[str] = frozenset(),
 ) -> bytes:
     """Return the HEAD chunk; `needed` are the parameters that decoding needs."""
-    out = FieldWriter()
-    out.u8(KINDS.index(kind))
-    out.varint(frame_count)
-    pack_short(out, frame_time)
-    out.sized(codec_id.encode("ascii"))
-    out.varint(bitstream_version)
     own = {k: v for k, v in params.items() if k in needed}
-    out.sized(_pack_params({k: v for k, v in params.items() if k not in needed}))
-    _pack_errors(out, errors, HAS_NEEDED * bool(own))
-    if own:
-        out.sized(_pack_params(own))
-    return out.bytes()
+    others = {k: v for k, v in params.items() if k not in needed}
+
+    def stated(error: float | None) -> float:
+        return NOT_STATED if error is None else error
+
+    return _core.pack_head(
+        KINDS.index(kind) > 0,
+        frame_count,
+        frame_time,
+        codec_id.encode("ascii"),
+        bitstream_version,
+        _pack_params(others),
+        _pack_params(own),
+        (
+            stated(errors.declared),
+            stated(errors.max),
+            stated(errors.mean),
+            stated(errors.rms),
+            stated(errors.p99),
+            stated(errors.declared_angle),
+            errors.max_angle or 0.0,
+        ),
+    )
 
 
 def _pack_params(params: JsonObject) -> bytes:
     return pack_object(params, "parameters", MAX_PARAMS) if params else b""
 
 
-def _pack_errors(out: FieldWriter, errors: Errors, flags: int) -> None:
-    measured = (errors.max, errors.mean, errors.rms, errors.p99)
-    out.u8(
-        flags
-        + HAS_DECLARED * (errors.declared is not None)
-        + HAS_MEASURED * all(e is not None for e in measured)
-        + HAS_ANGLE * (errors.declared_angle is not None)
-    )
-    if errors.declared is not None:
-        out.f32(errors.declared)
-    if all(e is not None for e in measured):
-        for error in measured:
-            out.u16(_to_log(error or 0.0))
-    if errors.declared_angle is not None:
-        out.f32(errors.declared_angle)
-        out.u16(_to_log(errors.max_angle or 0.0))
-
-
 def pack_joint_bounds(joints: JointErrors) -> bytes:
-    """Return the `bnds` chunk, with bounds ordered by the number of joints that have them."""
-    out = FieldWriter()
-    has_angles = bool(joints.declared_angle.any())
-    groups = joints.groups()
-    out.u8(has_angles)
-    out.varint(len(groups))
-    for i, (bound, error, angle, angle_error, members) in enumerate(groups):
-        out.f32(bound)
-        out.u16(_to_log(error))
-        if has_angles:
-            out.f32(angle)
-            out.u16(_to_log(angle_error))
-        if i:
-            out.indices(members)
-    return out.bytes()
-
-
-def _to_log(size: float) -> int:
-    """Return ceil(1024·log2(size / 1e-12)) of a length or angle; 0 for sizes below 1e-12."""
-    if size < 1e-12:
-        return 0
-    return min(max(math.ceil(1024 * math.log2(size / 1e-12) - 1e-9), 1), 65_535)
+    """Return the `bnds` chunk."""
+    return _core.pack_joint_bounds(
+        joints.declared, joints.max, joints.declared_angle, joints.max_angle
+    )

@@ -11,9 +11,8 @@ import numpy.typing as npt
 
 from mocpack import _core
 from mocpack.coding.fields import FieldWriter, deflate
-from mocpack.common.arrays import F64
+from mocpack.common.arrays import F64, I64
 from mocpack.container.numbers import pack_numbers, pack_short
-from mocpack.container.runs import pack_flags, pack_runs
 from mocpack.model.rotations import as_rotvec, conjugate, multiply, normalize
 from mocpack.model.take_data import KINDS, WIDTHS, Track
 
@@ -59,7 +58,7 @@ class TrackHead:
 def pack_track(name: str, track: Track) -> bytes:
     head = _pack_head(name, track)
     if track.kind == "flag":
-        return head + pack_flags(track.values)
+        return head + _core.pack_flags(np.asarray(track.values).view(np.uint8))
     if track.kind == "label":
         return head + _pack_labels(track.values)
     matrix = np.ascontiguousarray(track.values).reshape(len(track), WIDTHS[track.kind])
@@ -169,5 +168,15 @@ def _pack_labels(labels: tuple[str, ...]) -> bytes:
     out.varint(len(words))
     for word in words:
         out.sized(word.encode())
-    pack_runs(out, np.array([number[label] for label in labels], np.int64))
+    _pack_runs(out, np.array([number[label] for label in labels], np.int64))
     return deflate(out.bytes())
+
+
+def _pack_runs(out: FieldWriter, ids: I64) -> None:
+    """Append integers (N,) as runs: the count, then value and length - 1 of each run."""
+    starts = np.flatnonzero(np.diff(ids, prepend=ids[0] - 1)) if len(ids) else np.zeros(0, int)
+    lengths = np.diff(starts, append=len(ids))
+    out.varint(len(starts))
+    for start, length in zip(starts.tolist(), lengths.tolist(), strict=True):
+        out.varint(int(ids[start]))
+        out.varint(length - 1)

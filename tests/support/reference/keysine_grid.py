@@ -10,7 +10,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from keysine_payload import Grid
-from mocpack.coding.series import SMOOTH_FORECAST, ColumnGroup, Forecast, Predictor, select_features
+from mocpack.codecs.lossless.series import (
+    SMOOTH_FORECAST,
+    ColumnGroup,
+    Forecast,
+    Predictor,
+    select_features,
+)
 from mocpack.common.arrays import F64, I64
 from mocpack.errors import CorruptionError
 from mocpack.model.skeleton import Skeleton

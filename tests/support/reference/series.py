@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from mocpack.coding.series import Feature, Forecast
+from mocpack.codecs.lossless.series import Feature, Forecast
 from reference.series_forecast import Forecaster
 
 Decode = Callable[[int], int]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mocpack.coding.series import Feature, Forecast
+from mocpack.codecs.lossless.series import Feature, Forecast
 from mocpack.common.arrays import F64
 
 MAX_LAG = 7

@@ -3,7 +3,7 @@
 Numbers are split into integers in units of the last digit of their column and a remainder, which is
 0 for nearly every file (`decimals.py`). Angles are unwrapped (`unwrapping.py`). Angles that are a
 function of others of their joint are written as curves (`curves.py`), the rest as a series
-(`coding/series.py`). `docs/codecs/lossless.md` specifies the bits. The core decodes them
+(`series.py`). `docs/codecs/lossless.md` specifies the bits. The core decodes them
 (`core/src/reader/lossless.cpp`).
 """
 
@@ -31,10 +31,10 @@ from mocpack.codecs.lossless.relations import (
     motion_columns,
 )
 from mocpack.codecs.lossless.remainders import write_remainders
+from mocpack.codecs.lossless.series import encode_series
 from mocpack.codecs.lossless.unwrapping import unwrap
 from mocpack.coding.fields import FieldWriter, deflate
 from mocpack.coding.planes import encode_plane
-from mocpack.coding.series import encode_series
 from mocpack.common.arrays import F64, I64, Mask
 from mocpack.errors import CorruptionError, InvalidClipError
 from mocpack.model.clip import AnyClip, AnyHeader, Clip, ClipHeader, VertexClip, VertexHeader

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mocpack.coding.series import ColumnGroup
+from mocpack.codecs.lossless.series import ColumnGroup
 from mocpack.common.arrays import Mask
 from mocpack.model.header import ClipHeader, VertexHeader
 from mocpack.model.mirroring import find_mirrored_joints

@@ -5,7 +5,7 @@ import pytest
 
 from decode_series import decode_series
 from mocpack.codecs.lossless.relations import column_groups
-from mocpack.coding.series import (
+from mocpack.codecs.lossless.series import (
     NOISY_FORECAST,
     SMOOTH_FORECAST,
     ColumnGroup,
