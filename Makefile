@@ -6,6 +6,7 @@ BIN := .venv/bin
 COMPILED := .venv/.compiled
 READY := .venv/.ready
 PAGE := src/mocpack/viewing/page/index.html
+PTX := src/mocpack/trainers/motion_states.ptx
 CORE := $(shell find core bindings/python CMakeLists.txt -type f)
 PACKAGE := $(shell find src/mocpack -name '*.py' -o -name '*.bvh') pyproject.toml README.md LICENSE $(wildcard LICENSES/*)
 LIBRARY := $(shell find core/src core/include -type f) core/library.cmake core/reader.txt core/mocpack.map CMakeLists.txt
@@ -122,18 +123,22 @@ $(PAGE): $(JS) $(shell find viewer LICENSES -type f -not -path 'viewer/node_modu
 
 js: $(JS)  ## build the JavaScript package, js/dist
 viewer: $(PAGE)  ## build the page of `mocpack view`
+# exit code 3: there is no compiler for this system, and the wheel says so where the kernels are used
+$(PTX): core/src/features/motion_states.cu core/src/features/motion_states.h tools/compile_ptx.py .venv/.group-ptx
+	@$(BIN)/python tools/compile_ptx.py $@ || [ $$? = 3 ]
+ptx: $(PTX)  ## compile the CUDA kernels of mocpack.trainers; needs no GPU
 # mocpack's dependencies, which the tests of wheels install without a network, and a wheel for `make test`
 build/wheelhouse/.ready: pyproject.toml | $(BIN)/python
 	@$(BIN)/python tools/wheels.py wheelhouse && touch $@
-build/wheels/.ready: $(READY) $(PAGE) $(PACKAGE) build/wheelhouse/.ready
+build/wheels/.ready: $(READY) $(PAGE) $(PTX) $(PACKAGE) build/wheelhouse/.ready
 	@$(CACHED) $(BIN)/python tools/wheels.py local && touch $@
-sdist: $(PAGE) .venv/.group-build  ## build the source distribution in dist/, with the viewer's page
+sdist: $(PAGE) $(PTX) .venv/.group-build  ## build the source distribution in dist/, with the viewer's page
 	@$(BIN)/python tools/wheels.py sdist
 # in a compiled checkout, the tests of the wheel also check that wheel and checkout write the same bytes
 wheel: $(if $(wildcard $(COMPILED)),$(COMPILED) .venv/.group-check)
-wheel: $(PAGE) .venv/.build-tools .venv/.group-wheel build/wheelhouse/.ready  ## build sdist and manylinux wheel in dist/; test them
+wheel: $(PAGE) $(PTX) .venv/.build-tools .venv/.group-wheel build/wheelhouse/.ready  ## build sdist and manylinux wheel in dist/; test them
 	@$(BIN)/python tools/wheels.py manylinux
-wheel-abi3: $(READY) $(PAGE) .venv/.group-wheel build/wheelhouse/.ready  ## the same for the stable ABI, with ABI3_PYTHON
+wheel-abi3: $(READY) $(PAGE) $(PTX) .venv/.group-wheel build/wheelhouse/.ready  ## the same for the stable ABI, with ABI3_PYTHON
 	@$(BIN)/python tools/wheels.py abi3
 library: build/library/.ready  ## build libmocpack, static and shared, in build/library
 build/library/.ready: .venv/.build-tools $(LIBRARY) tools/build_core.py
@@ -186,13 +191,14 @@ test-s3: $(READY)  ## read and write corpora on a local S3 server; count every r
 test-stores: $(READY)  ## test zarr's codec and the export to Lance with the real packages
 test-torch: $(READY)  ## test the loaders of corpora with PyTorch (TORCH=torch==2.13.0+cpu chooses a build)
 test-webtransport: $(READY) $(PAGE)  ## test the relay's page over WebTransport, in Chromium
+test-gpu: $(READY) $(PTX)  ## test the motion library of trainers on an NVIDIA GPU, with PyTorch
 test-blender: $(READY)  ## open our files in Blender, and compare the FBX files that both read
 test-newest: .venv/.group-uv  ## run the tests that need neither node nor a browser, with the newest packages
 test-oldest: .venv/.group-uv  ## the same, with the oldest packages that pyproject.toml allows
-SUITES := lerobot ray s3 stores torch webtransport blender newest oldest
+SUITES := gpu lerobot ray s3 stores torch webtransport blender newest oldest
 $(SUITES:%=test-%): test-%:
 	@$(CACHED) PYTHON=$(PYTHON) $(BIN)/python tools/suites.py $* $(if $(filter torch,$*),$(TORCH))
 
 clean:  ## remove all files that make wrote
-	rm -rf .venv $(addprefix .venv-,$(SUITES) moto) build dist demo src/mocpack/_core* $(dir $(PAGE)) \
+	rm -rf $(PTX) .venv $(addprefix .venv-,$(SUITES) moto) build dist demo src/mocpack/_core* $(dir $(PAGE)) \
 	  js/dist js/LICENSE js/node_modules viewer/node_modules tests/js/node_modules

@@ -33,6 +33,7 @@ class Suite:
 
 SUITES = {
     "blender": Suite(("bpy==5.0.1", "numpy<2"), is_beside=False),
+    "gpu": Suite(("torch",), "tests/gpu"),
     "lerobot": Suite(("lerobot==0.4.4", "torch==2.10.0", "torchvision==0.25.0"), "tests/lerobot"),
     "moto": Suite(("moto[s3,server]>=5",), is_beside=False),
     "ray": Suite(("ray>=2.40", "s3fs>=2024.2"), "tests/ray", needs=("moto",)),

@@ -65,6 +65,7 @@ void register_lossless(nb::module_& m);
 void register_keysine(nb::module_& m);
 void register_keysine_decode(nb::module_& m);
 void register_meshopt(nb::module_& m);
+void register_motion_states(nb::module_& m);
 void register_numbers(nb::module_& m);
 void register_planes(nb::module_& m);
 void register_pose_rows(nb::module_& m);

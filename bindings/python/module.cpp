@@ -91,6 +91,7 @@ NB_MODULE(_core, m)
 	register_series(m);
 	register_plain_series(m);
 	register_signals(m);
+	register_motion_states(m);
 	register_windows(m);
 	register_zero_runs(m);
 	register_wavelet97(m);

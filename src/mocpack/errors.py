@@ -95,6 +95,14 @@ class WorkerPositionWarning(UserWarning):
     """The position of a stream was saved in a process that does not know that of its workers."""
 
 
+class LimitWarning(UserWarning):
+    """Joints of a robot exceed its limits, as angles in a wrong order or unit do."""
+
+
+class DeviceWarning(UserWarning):
+    """The work runs on the CPU, because the device cannot be used; the message says why."""
+
+
 class HingeWarning(UserWarning):
     """Joints are off the hinge axes, so angles do not describe them exactly."""
 

@@ -1,4 +1,4 @@
-"""The product works without the parts that plug in: papers, live, bench and the viewer."""
+"""The product works without the parts that plug in: papers, live, bench, trainers, the viewer."""
 
 import shutil
 import subprocess
@@ -12,7 +12,7 @@ import mocpack
 from mocpack.samples import JUMP
 from naming import names
 
-PARTS = ("papers", "live", "bench", "viewing")
+PARTS = ("papers", "live", "bench", "trainers", "viewing")
 CODECS = ["keysine", "lossless", "raw"]
 # without site, so that the finder of an editable install does not find the parts
 START = """

@@ -33,7 +33,7 @@ SHARED = {
 """Which families, and whether the container, use each module of `coding/`."""
 
 LOOKED_UP = re.compile(
-    r"mocpack\.(__main__|torch|zarr|robots|cli\.\w+(\.\w+)?|live\.commands\.\w+"
+    r"mocpack\.(__main__|torch|zarr|robots|trainers\.(protomotions|sonic|mjlab)|cli\.\w+(\.\w+)?|live\.commands\.\w+"
     r"|(bench|viewing)\.command|codecs\.(raw|lossless\.codec)|io\.(\w+|robots\.\w+)"
     r"|papers\.(\w+\.tables\.reproduce|mukai\.editing))"
 )

@@ -8,27 +8,33 @@ from __future__ import annotations
 
 import numpy as np
 
+from mocpack.common.arrays import F64, Mask
 from mocpack.common.choice import list_names
 from mocpack.errors import CorruptionError
 from mocpack.io.robots.model import Robot
 from mocpack.model.clip import Clip
+from mocpack.model.hinges import Hinges
 
 # Recorded and retargeted motion exceeds limits by less, or in fewer frames.
 TOLERANCE_RAD, TOLERANCE_M = 0.1, 0.01
 MAX_FRAME_SHARE = 0.1
 
 
-def check_limits(clip: Clip, robot: Robot) -> None:
-    """Raise if joints are outside their limits in more than `MAX_FRAME_SHARE` of the frames.
+def find_outside(hinges: Hinges, angles: F64) -> tuple[F64, Mask]:
+    """Return by how much angles (T, H) exceed the limits, and which of them are outside.
 
-    Full turns do not count. Joints without limits cannot be checked.
+    Full turns do not count. Joints without limits are never outside.
     """
-    hinges = robot.hinges
-    angles = clip.hinge_angles(measure_off_axis=False).angles
     turns = np.round((angles - np.clip(angles, *hinges.limits.T)) / (2 * np.pi))
     angles = np.where(hinges.slides, angles, angles - 2 * np.pi * turns)
     excess = np.abs(angles - np.clip(angles, *hinges.limits.T))
-    is_outside = excess > np.where(hinges.slides, TOLERANCE_M, TOLERANCE_RAD)
+    return excess, excess > np.where(hinges.slides, TOLERANCE_M, TOLERANCE_RAD)
+
+
+def check_limits(clip: Clip, robot: Robot) -> None:
+    """Raise if joints are outside their limits in more than `MAX_FRAME_SHARE` of the frames."""
+    hinges = robot.hinges
+    excess, is_outside = find_outside(hinges, clip.hinge_angles(measure_off_axis=False).angles)
     share = float(is_outside.any(axis=1).mean())
     if share <= MAX_FRAME_SHARE:
         return
