@@ -246,7 +246,7 @@ def bench_peers(path: Path, device: str, folder: str, count: int = 3000) -> None
 
 def stub_missing(folder: str) -> None:
     """Stand in for packages that ProtoMotions' loader imports and does not need here."""
-    for name in ("easydict",):
+    for name in ("easydict", "yaml"):
         try:
             __import__(name)
         except ImportError:
