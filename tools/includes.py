@@ -3,7 +3,8 @@
     python tools/includes.py
 
 This is the C++ counterpart of the import contract of the Python package. ARCHITECTURE.md shows the
-layers.
+layers. Outside of papers, sources call the elementary functions of math/elementary.h, and not those
+of the platform, so that all platforms compute the same bits.
 """
 
 from __future__ import annotations
@@ -24,6 +25,10 @@ LAYERS = (
     ("common",),
 )
 INCLUDE = re.compile(r'^\s*#include "([^"]+)"', re.MULTILINE)
+PLATFORM_FUNCTION = re.compile(
+    r"(?<![\w.>])(?:std::|(?<!:))"
+    r"((?:a?(?:sin|cos|tan)h?|atan2|exp[2m]?1?|log(?:2|10|1p)?|pow|cbrt|hypot)f?)\("
+)
 
 
 def layer_of(folder: str) -> int:
@@ -39,11 +44,16 @@ def layer_of(folder: str) -> int:
 
 
 def find_violations(source: Path = SOURCE) -> Iterator[str]:
-    """Yield a message for each include of a header that is not in a lower layer."""
+    """Yield a message for each include and call of a function that the layers forbid."""
     for path in sorted([*source.rglob("*.cpp"), *source.rglob("*.h"), *source.rglob("*.inc")]):
         folder = path.parent.relative_to(source).as_posix()
         own = layer_of(folder)
-        for included in INCLUDE.findall(path.read_text(encoding="utf-8")):
+        text = path.read_text(encoding="utf-8")
+        if not folder.startswith("papers/") and path.name != "elementary.h":
+            code = re.sub(r"//.*", "", text)
+            for name in PLATFORM_FUNCTION.findall(code):
+                yield f"{path.relative_to(source)} calls the platform's {name}; call math::{name}"
+        for included in INCLUDE.findall(text):
             target = Path(included).parent.as_posix()
             if (source / included).is_file() and target != folder and layer_of(target) <= own:
                 yield f"{path.relative_to(source)} includes {included}, not in a lower layer"

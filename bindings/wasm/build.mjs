@@ -1,4 +1,4 @@
-// Compiles the reader or the receiver of live streams for browsers: node build.mjs reader|live OUT. The compiler is
+// Compiles the reader or the receiver of live streams for browsers: node build.mjs reader|live|elementary OUT; the last is for tests. The compiler is
 // LLVM from npm, itself compiled to WebAssembly, so that every system runs the same compiler, in node. PYTHON
 // packs the tables. No threads, no C library but c_library.cpp. Each boundary.cpp says what is exported and imported.
 import { execFileSync } from "node:child_process";
@@ -41,6 +41,11 @@ const PARTS = {
     ].map((name) => `live/${name}.cpp`),
     memory: ["-z", "stack-size=65536", "--max-memory=268435456"],
   },
+  elementary: {
+    bindings: ["elementary", "c_library"],
+    sources: [],
+    memory: [],
+  },
 };
 // -flto removes unused functions and propagates constants across files
 const OPTIONS = [
@@ -50,7 +55,7 @@ const OPTIONS = [
   ..."-Wall -Wextra -Wshadow -Werror -DMOCPACK_TABLES_AT_START -DMOCPACK_NO_MALLOC -DMOCPACK_SMALL".split(
     " ",
   ),
-  ..."-Icore/include -Icore/src -Iwork".split(" "),
+  ..."-Icore/include -Icore/src -Icore/tests -Iwork".split(" "),
 ];
 // The hot loops over frames and channels are optimized for speed, all else for size.
 const QUICK = new Set(["math/least_squares.cpp", "keysine/decode/curves.cpp"]);
@@ -106,6 +111,7 @@ const files = {
   core: {
     src: tree(join(root, "core/src")),
     include: tree(join(root, "core/include")),
+    tests: tree(join(root, "core/tests")),
   },
   wasm: tree(join(root, "bindings/wasm")),
   work: tree(work),

@@ -203,7 +203,7 @@ def test_real_clips_read_and_decode_as_in_python(package, tmp_path):
 
 def test_the_decoder_is_small(package):
     wasm = (package / "dist/mocpack.wasm").read_bytes()
-    assert len(gzip.compress(wasm, 9)) <= 65_000
+    assert len(gzip.compress(wasm, 9)) <= 65_200
 
 
 TAKES = {

@@ -178,3 +178,16 @@ def test_an_include_that_goes_up_or_sideways_is_found(tmp_path):
         (tmp_path / name).write_text(included)
     found = list(load_tool("includes").find_violations(tmp_path))
     assert [line.split()[0] for line in found] == ["math/c.h", "papers/vasa/e.h"]
+
+
+def test_a_call_of_the_elementary_functions_of_the_platform_is_found(tmp_path):
+    for name, code in (
+        ("math/a.cpp", "x = math::sin(1) + std::sqrt(2); // not std::sin(1)"),
+        ("math/b.cpp", "x = std::log2(y);"),
+        ("math/c.cpp", "x = pow(y, 2);"),
+        ("papers/li/d.cpp", "x = std::atan2(y, z);"),
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(code)
+    found = list(load_tool("includes").find_violations(tmp_path))
+    assert [line.split()[0] for line in found] == ["math/b.cpp", "math/c.cpp"]

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "math/elementary.h"
 #include "math/hinge_angles.h"
 #include "math/quaternion.h"
 
@@ -48,8 +49,8 @@ Quat slerp(Quat a, Quat b, double t)
 	// below this angle sines are as long as their arcs, to double precision
 	if (d < 1 - 1e-9)
 	{
-		double angle = std::acos(std::min(d, 1.0)), sine = std::sin(angle);
-		from = std::sin(from * angle) / sine, to = std::sin(to * angle) / sine;
+		double angle = math::acos(std::min(d, 1.0)), sine = math::sin(angle);
+		from = math::sin(from * angle) / sine, to = math::sin(to * angle) / sine;
 	}
 	Quat q = add(scale(a, from), scale(b, to));
 	return scale(q, 1 / std::sqrt(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w));

@@ -12,6 +12,7 @@
 #include "common/arena.h"
 #include "live/live.h"
 #include "live/stream_codec.h"
+#include "math/elementary.h"
 #include "math/turns.h"
 
 using namespace mocpack;
@@ -346,7 +347,7 @@ struct mocpack_LiveEncoder : StreamCodec
 
 	static double compute_twist(Quat q, Vec3 axis)
 	{
-		return 2 * std::atan2(dot({q.x, q.y, q.z}, axis), q.w);
+		return 2 * math::atan2(dot({q.x, q.y, q.z}, axis), q.w);
 	}
 
 	static void compute_hinge_angles(const Unit& unit, Quat local, double* angles)
@@ -358,9 +359,9 @@ struct mocpack_LiveEncoder : StreamCodec
 		}
 		Vec3 first = unit.axes[0], second = unit.axes[1], flat = second - dot(second, first) * first;
 		Vec3 there = rotate(local, second);
-		angles[0] = std::atan2(dot(cross(flat, there), first), dot(there, flat));
-		double s = std::sin(-0.5 * angles[0]);
-		Quat back = {s * first.x, s * first.y, s * first.z, std::cos(0.5 * angles[0])};
+		angles[0] = math::atan2(dot(cross(flat, there), first), dot(there, flat));
+		double s = math::sin(-0.5 * angles[0]);
+		Quat back = {s * first.x, s * first.y, s * first.z, math::cos(0.5 * angles[0])};
 		angles[1] = compute_twist(multiply(back, local), second);
 	}
 

@@ -1,4 +1,5 @@
 #include "live/extrapolation.h"
+#include "math/elementary.h"
 
 #include <cmath>
 #include <cstring>
@@ -45,8 +46,8 @@ FixedQuat rotate_further(FixedQuat rotation, FixedQuat way, double share)
 		   z = sign * double(way.z), size = std::sqrt(x * x + y * y + z * z);
 	if (size < 1)
 		return rotation;
-	double half = share * std::atan2(size, sign * double(way.w)), s = std::sin(half) * double(ONE) / size;
-	FixedQuat more = {int64_t(s * x), int64_t(s * y), int64_t(s * z), int64_t(std::cos(half) * double(ONE))};
+	double half = share * math::atan2(size, sign * double(way.w)), s = math::sin(half) * double(ONE) / size;
+	FixedQuat more = {int64_t(s * x), int64_t(s * y), int64_t(s * z), int64_t(math::cos(half) * double(ONE))};
 	return live::normalize(multiply(rotation, more));
 }
 

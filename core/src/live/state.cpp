@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "common/crc32.h"
+#include "math/elementary.h"
 
 namespace mocpack
 {
@@ -15,8 +16,8 @@ namespace
 
 Quat rotate_about(Vec3 axis, double angle)
 {
-	double s = std::sin(0.5 * angle);
-	return {s * axis.x, s * axis.y, s * axis.z, std::cos(0.5 * angle)};
+	double s = math::sin(0.5 * angle);
+	return {s * axis.x, s * axis.y, s * axis.z, math::cos(0.5 * angle)};
 }
 
 // Adds a share of the prediction error to the velocity. An error that took longer to grow counts less.

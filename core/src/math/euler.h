@@ -2,6 +2,7 @@
 #pragma once
 #include <cmath>
 
+#include "math/elementary.h"
 #include "math/quaternion.h"
 
 namespace mocpack
@@ -10,7 +11,7 @@ namespace mocpack
 // Rotates q by `angle` about its own x, y or z axis.
 inline Quat rotate_about(Quat q, int axis, double angle)
 {
-	double s = std::sin(0.5 * angle), c = std::cos(0.5 * angle);
+	double s = math::sin(0.5 * angle), c = math::cos(0.5 * angle);
 	switch (axis)
 	{
 	case 0:

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "math/elementary.h"
 #include "math/quaternion.h"
 
 namespace mocpack
@@ -11,7 +12,7 @@ namespace mocpack
 // Returns the angle of the rotation about `axis` that is closest to q.
 inline double twist(Quat q, Vec3 axis)
 {
-	return 2 * std::atan2(q.x * axis.x + q.y * axis.y + q.z * axis.z, q.w);
+	return 2 * math::atan2(q.x * axis.x + q.y * axis.y + q.z * axis.z, q.w);
 }
 
 // Computes the angles about one or two axes of a rotation relative to rest.
@@ -24,9 +25,9 @@ inline void solve_hinge_angles(Quat turn, Vec3 first, const double* second_axis,
 	}
 	const Vec3 second = load_vec(second_axis), there = rotate(turn, second),
 			   flat = second - dot(second, first) * first;
-	*outer = std::atan2(dot(cross(flat, there), first), dot(there, flat));
-	const double sine = std::sin(-0.5 * *outer);
-	const Quat back = {sine * first.x, sine * first.y, sine * first.z, std::cos(0.5 * *outer)};
+	*outer = math::atan2(dot(cross(flat, there), first), dot(there, flat));
+	const double sine = math::sin(-0.5 * *outer);
+	const Quat back = {sine * first.x, sine * first.y, sine * first.z, math::cos(0.5 * *outer)};
 	*inner = twist(multiply(back, turn), second);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <cmath>
 
+#include "math/elementary.h"
 #include "math/quaternion.h"
 
 namespace mocpack
@@ -72,7 +73,7 @@ inline Quat shortest_rotation(Vec3 a, Vec3 b)
 inline double angle_of(double sine, double cosine)
 {
 	if (cosine <= 0 || sine > 0.02)
-		return std::atan2(sine, cosine);
+		return math::atan2(sine, cosine);
 	double t = sine / cosine, tt = t * t;
 	return t * (1 - tt * (1.0 / 3 - tt * (1.0 / 5 - tt * (1.0 / 7 - tt / 9))));
 }

@@ -1,6 +1,7 @@
 // Opens a keysine payload: parses its head and finds its parts.
 #include <cmath>
 
+#include "math/elementary.h"
 #include "reader/chunks.h"
 
 namespace mocpack
@@ -135,8 +136,7 @@ struct PayloadOpening
 	{
 		const mocpack_KeysineFields fields = mocpack_keysine_fields(motion->head);
 		const size_t count = motion->layout.layer_count, joints = motion->tree.joint_count;
-		auto stated = [&](uint8_t number)
-		{ return double(fields.unit) * std::pow(2.0, (number - 64) / 8.0); };
+		auto stated = [&](uint8_t number) { return double(fields.unit) * math::exp2((number - 64) / 8.0); };
 		// means count the origin joint, which does not move
 		const double share = double(joints) / double(joints - motion->origins);
 		for (size_t i = count; i-- > 0;)
@@ -158,7 +158,7 @@ struct PayloadOpening
 		const mocpack_KeysineLayout& l = motion->layout;
 		mocpack_Info& info = motion->info;
 		const mocpack_KeysineFields fields = mocpack_keysine_fields(motion->head);
-		info.keys_error = double(fields.unit) * std::pow(2.0, fields.keys_error / 8.0);
+		info.keys_error = double(fields.unit) * math::exp2(fields.keys_error / 8.0);
 		for (size_t i = 0; i < l.layer_count; ++i)
 			layers[i] = {motion->bytes.start + motion->layer_end(i), 0.0, 0.0};
 		if (l.layer_count > 1)

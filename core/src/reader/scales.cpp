@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "math/elementary.h"
 #include "reader/chunks.h"
 #include "reader/numbers.h"
 
@@ -121,7 +122,7 @@ void scale_powers(const mocpack_Info& info, double* powers)
 		for (size_t c = 0; c < 3; ++c)
 		{
 			const double size = std::fabs(info.scales[3 * j + c]);
-			sum += size > 0 ? std::log2(size) : 0;
+			sum += size > 0 ? math::log2(size) : 0;
 		}
 		powers[j] = sum / 3 + (info.parents[j] < 0 ? 0 : powers[info.parents[j]]);
 	}

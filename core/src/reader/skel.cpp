@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "math/elementary.h"
 #include "math/quaternion.h"
 #include "reader/chunk_reader.h"
 #include "reader/json.h"
@@ -61,7 +62,7 @@ bool is_ascii(const uint8_t* text, size_t size)
 
 double measured_of(uint16_t code)
 {
-	return code ? 1e-12 * std::pow(2.0, code / 1024.0) : 0.0;
+	return code ? 1e-12 * math::exp2(code / 1024.0) : 0.0;
 }
 
 bool copy_text(const void* bytes, size_t size, mocpack_Text* text, Memory* memory)
@@ -81,8 +82,8 @@ void write_axis_frame(const double* degrees, double* frame)
 	for (int a = 0; a < 3; ++a) // z, y and x
 	{
 		const double half = degrees[a] * (PI / 360);
-		double turn[4] = {0, 0, 0, std::cos(half)};
-		turn[2 - a] = std::sin(half);
+		double turn[4] = {0, 0, 0, math::cos(half)};
+		turn[2 - a] = math::sin(half);
 		found = multiply(found, load_quat(turn));
 	}
 	store(frame, found);

@@ -7,6 +7,7 @@
 #include "common/simd_clones.h"
 #include "common/small_build.h"
 #include "keysine/decode/limits.h"
+#include "math/elementary.h"
 #include "math/lanes.h"
 
 namespace mocpack
@@ -203,7 +204,7 @@ MOCPACK_COLD int32_t fill_sines(double* table, int32_t length, int32_t first, in
 		double scale = std::sqrt(2.0 / length);
 		for (int32_t t = 0; t < stride; ++t)
 		{
-			turn[t] = t < length ? scale * std::sin(PI * double(t) / double(length)) : 0.0;
+			turn[t] = t < length ? scale * math::sin(PI * double(t) / double(length)) : 0.0;
 			table[t] = -turn[t];
 		}
 	}

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "common/small_build.h"
+#include "math/elementary.h"
 #include "math/hinge_angle.h"
 
 namespace mocpack
@@ -23,7 +24,7 @@ struct HalfAngle
 HalfAngle half_of(double angle)
 {
 	angle -= FULL_TURN * std::floor(angle / FULL_TURN);
-	return {std::sin(0.5 * angle), std::cos(0.5 * angle)};
+	return {math::sin(0.5 * angle), math::cos(0.5 * angle)};
 }
 
 // Converts sine and cosine of a full angle, times any positive factor, to the half angle.

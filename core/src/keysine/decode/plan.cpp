@@ -7,6 +7,7 @@
 #include "common/arena.h"
 #include "keysine/decode/costs.h"
 #include "keysine/decode/rotation.h"
+#include "math/elementary.h"
 
 namespace mocpack
 {
@@ -206,7 +207,7 @@ void fill_inertia(const Plan& plan)
 		plan.inertia[i] = i % 9 % 4 == 0 ? 2.0 / 3.0 * SHELL * SHELL : 0.0;
 	for (size_t k = 0; k < skeleton.joint_count; ++k)
 		if (plan.carrier[k] >= 0 && (turns(plan.table + PLAN_COLUMNS * k) || plan.descendants[k] == 1))
-			add_inertia(plan.inertia + 9 * plan.carrier[k], std::pow(double(plan.descendants[k]), SPREAD),
+			add_inertia(plan.inertia + 9 * plan.carrier[k], math::pow(double(plan.descendants[k]), SPREAD),
 						plan.carried_offset + 3 * k);
 	for (size_t e = 0; e < skeleton.end_count; ++e)
 	{
@@ -376,7 +377,7 @@ void add_position(Plan* plan, size_t j, const JointHinges& hinges)
 	track.first_channel = int32_t(plan->channel_count);
 	track.parent = track.hinge = -1, track.family = j ? 1 : 0;
 	double unit = plan->skeleton->hinge_count ? 1.0 / std::sqrt(plan->shift_cost[j])
-											  : 1.0 / std::pow(double(plan->descendants[j]), 0.5 * SPREAD);
+											  : 1.0 / math::pow(double(plan->descendants[j]), 0.5 * SPREAD);
 	store(track.base, load_vec(resting_place(*plan, j)));
 	if (row[TRANSLATION_KIND] == SLIDING_TRANSLATION)
 	{

@@ -8,6 +8,7 @@
 #include "keysine/decode/columns.h"
 #include "keysine/decode/curves.h"
 #include "keysine/decode/head.h"
+#include "math/elementary.h"
 
 using namespace mocpack;
 using namespace mocpack::keysine;
@@ -82,7 +83,7 @@ const float* sines_of(const Room& room, int32_t length, int32_t end, mocpack_Key
 		double scale = std::sqrt(2.0 / length);
 		for (int32_t t = 0; t < length; ++t)
 		{
-			period[t] = float(scale * std::sin(PI * double(t) / double(length)));
+			period[t] = float(scale * math::sin(PI * double(t) / double(length)));
 			period[length + t] = -period[t];
 		}
 		kept->lengths[which] = length, kept->rows[which] = 1; // row 0 is unused

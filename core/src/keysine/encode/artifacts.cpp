@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "common/simd_clones.h"
+#include "math/elementary.h"
 #include "math/kinematics.h"
 #include "math/quaternion.h"
 
@@ -132,7 +133,7 @@ bool jitter_energy(EncodeTask* task, const Buffer<double>& points, double* energ
 	for (size_t n = 0; n < length; ++n)
 	{
 		const double angle = 2 * PI * double(n) / double(length);
-		waves[n] = std::cos(angle), waves[length + n] = std::sin(angle);
+		waves[n] = math::cos(angle), waves[length + n] = math::sin(angle);
 		window_energy += (0.5 - 0.5 * waves[n]) * (0.5 - 0.5 * waves[n]);
 	}
 	task->parallel_for(count, false,

@@ -7,6 +7,7 @@
 #include "common/simd_clones.h"
 #include "keysine/decode/rotation.h"
 #include "keysine/encode/track_target.h"
+#include "math/elementary.h"
 
 namespace mocpack
 {
@@ -25,7 +26,7 @@ MOCPACK_SIMD_CLONES void cosine_series(double* signals, size_t frames, size_t wi
 {
 	const size_t period = 4 * frames, half = frames / 2;
 	for (size_t i = 0; i < period; ++i)
-		cosines[i] = std::cos(2 * PI * double(i) / double(period)) * std::sqrt(2.0 / double(frames));
+		cosines[i] = math::cos(2 * PI * double(i) / double(period)) * std::sqrt(2.0 / double(frames));
 	// even coefficients need only the sum of a frame and its mirror image, odd ones the difference
 	for (size_t n = 0; n < half; ++n)
 		for (size_t c = 0; c < width; ++c)
@@ -135,7 +136,7 @@ bool AxesChooser::measure(EncodeTask* task, const int32_t* table, const double* 
 	for (int i = 0; i < 20; ++i)
 	{
 		size_t edge =
-			std::min<size_t>(count, size_t(std::nearbyint(std::pow(task->constants.band_ratio, i))));
+			std::min<size_t>(count, size_t(std::nearbyint(math::pow(task->constants.band_ratio, i))));
 		if (!edge_count || edge > edges[edge_count - 1])
 			edges[edge_count++] = edge;
 	}
@@ -236,7 +237,7 @@ void AxesChooser::cheapest_turn(const EncodeTask& task, const double* bands, int
 									   std::nearbyint(full.z * scale)};
 			double cost = c.axes_turn_bits, matrix[9];
 			for (double number : numbers)
-				cost += c.octave_bits * std::log2(1 + std::fabs(number));
+				cost += c.octave_bits * math::log2(1 + std::fabs(number));
 			const double finer = std::ldexp(1.0, AXES_BITS - bits);
 			matrix_of(exponential(grid * finer * Vec3{numbers[0], numbers[1], numbers[2]}), matrix);
 			cost += series_bits(task, bands, matrix);
@@ -265,7 +266,7 @@ double AxesChooser::series_bits(const EncodeTask& task, const double* bands, con
 			// beside a large energy, rounding errors can make a small one slightly negative
 			product *= 1 + task.constants.entropy_factor * std::max(energy, 0.0);
 		}
-		bits += 0.5 * counts_[b] * std::log2(product);
+		bits += 0.5 * counts_[b] * math::log2(product);
 	}
 	return bits;
 }

@@ -6,6 +6,7 @@
 
 #include "keysine/encode/payload_writer.h"
 #include "keysine/encode/predictors.h"
+#include "math/elementary.h"
 
 namespace mocpack
 {
@@ -88,7 +89,7 @@ void BoundedEncoder::encode_strictly(bool grid_failed, Encoding* best)
 	for (int i = 0; i < int(c_.strict_levels) && !task_.stopped(); ++i)
 	{
 		// with a bound on angles, the first attempt limits only rotations in the world
-		const double share = std::pow(c_.strict_ratio, by_angle ? i : i + 1);
+		const double share = math::pow(c_.strict_ratio, by_angle ? i : i + 1);
 		encode_transform(nullptr, {share, by_angle ? c_.strict_world_share : 0}, 1, best);
 		if (grid.found() && (!best->found() || grid.cost() <= best->cost()))
 			*best = std::move(grid);
@@ -153,7 +154,7 @@ const double* BoundedEncoder::shares_of(const RetryPolicy& policy) const
 bool BoundedEncoder::draft_transform(const RetryPolicy& policy, Draft* draft)
 {
 	const double bound =
-		std::pow(c_.bound_ratio, policy.level) * strictness_.bound_share * task_.target.max_error;
+		math::pow(c_.bound_ratio, policy.level) * strictness_.bound_share * task_.target.max_error;
 	ClipPlan plan;
 	DraftRequest request = {
 		task_.motion,
@@ -173,7 +174,7 @@ bool BoundedEncoder::draft_transform(const RetryPolicy& policy, Draft* draft)
 bool BoundedEncoder::draft_grid(const RetryPolicy& policy, Draft* draft)
 {
 	ClipPlan plan;
-	const double step = c_.grid_step * std::pow(c_.grid_step_ratio, policy.grid_level);
+	const double step = c_.grid_step * math::pow(c_.grid_step_ratio, policy.grid_level);
 	DraftRequest request = {task_.motion, &plan, grid_settings(task_), {}, nullptr, shares_of(policy),
 							true,		  false};
 	return statistics_.make_plan(&task_, step * task_.target.max_error, UNIT_STEP, AXES_BITS, &plan) &&

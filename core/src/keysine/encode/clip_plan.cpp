@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "math/elementary.h"
 #include "math/hinge_angle.h"
 #include "math/hinge_angles.h"
 #include "math/kinematics.h"
@@ -77,13 +78,13 @@ double turn_left_over(Quat turn, const double* axes, size_t count)
 	{
 		double outer, inner;
 		solve_hinge_angles(turn, axis, axes + 3, &outer, &inner);
-		const double sine = std::sin(-0.5 * outer);
-		turn = multiply(Quat{sine * axis.x, sine * axis.y, sine * axis.z, std::cos(0.5 * outer)}, turn);
+		const double sine = math::sin(-0.5 * outer);
+		turn = multiply(Quat{sine * axis.x, sine * axis.y, sine * axis.z, math::cos(0.5 * outer)}, turn);
 		axis = load_vec(axes + 3);
 	}
 	const Vec3 v = {turn.x, turn.y, turn.z};
 	const Vec3 across = v - dot(v, axis) * axis;
-	return 2 * std::asin(std::min(std::sqrt(dot(across, across)), 1.0));
+	return 2 * math::asin(std::min(std::sqrt(dot(across, across)), 1.0));
 }
 
 // Returns the length, in meters, of the part of a displacement that sliding along the axes cannot represent.
@@ -133,7 +134,7 @@ double ClipPlan::fine() const
 
 int32_t Groups::splits_for(double block_seconds) const
 {
-	const double wanted = std::nearbyint(std::log2(std::max(seconds / block_seconds, 1.0)));
+	const double wanted = std::nearbyint(math::log2(std::max(seconds / block_seconds, 1.0)));
 	return int32_t(std::min(std::max(wanted, double(least_splits)), double(splits)));
 }
 
@@ -157,9 +158,9 @@ bool cut_motion(EncodeTask* task, const Motion& motion, size_t max_frames, Group
 	const size_t count = (intervals + longest - 1) / longest;
 	const double length = streamed ? double(longest) : double(intervals) / double(count);
 	const double shortest = std::max(c.min_block_seconds * rate, c.min_block_frames);
-	const double needed = std::max(std::ceil(std::log2(length / MOCPACK_KEYSINE_MAX_BLOCK_FRAMES)), 0.0);
+	const double needed = std::max(std::ceil(math::log2(length / MOCPACK_KEYSINE_MAX_BLOCK_FRAMES)), 0.0);
 	const double splits =
-		std::max(std::floor(std::log2(std::max(length / shortest, 1.0) * (1 + 1e-9))), needed);
+		std::max(std::floor(math::log2(std::max(length / shortest, 1.0) * (1 + 1e-9))), needed);
 	const double tempo = std::nearbyint(usual_tempo * 0.5 * rate / length);
 	*groups = {leaps + count,
 			   int32_t(std::min(std::max(tempo, 1.0), 255.0)),
@@ -240,7 +241,7 @@ void ClipStatistics::measure_means(const EncodeTask& task)
 				std::min(nearness, std::fabs(q.x * about.x + q.y * about.y + q.z * about.z + q.w * about.w));
 		}
 		// the angle between two rotations is twice that between their quaternions
-		turn.farthest = 2 * std::acos(nearness);
+		turn.farthest = 2 * math::acos(nearness);
 	}
 }
 
@@ -341,7 +342,7 @@ bool ClipStatistics::make_plan(EncodeTask* task, double size, int32_t key_step, 
 	// fine enough that rounding of constant poses does not matter at the end of any limb
 	const double grid = c.still_share * size * task->joint_bounds.least_share() / std::max(reach_, 1.0) /
 						std::sqrt(double(s.joint_count));
-	plan->fine_bits = uint32_t(std::min(std::max(std::ceil(-std::log2(grid)), 0.0), MAX_FINE_BITS));
+	plan->fine_bits = uint32_t(std::min(std::max(std::ceil(-math::log2(grid)), 0.0), MAX_FINE_BITS));
 	int32_t* table = plan->table.data();
 	const double fine = plan->fine();
 	for (size_t j = 0; j < s.joint_count; ++j)

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "keysine/encode/encoder.h"
+#include "math/elementary.h"
 
 namespace mocpack
 {
@@ -204,7 +205,7 @@ class Drafting
 			double sum = 0;
 			for (size_t i = 0; i < count; ++i)
 				sum += errors[i * channels_ + c];
-			const double octaves = std::log2(std::max(sum / (8.0 * double(count)), 1.0));
+			const double octaves = math::log2(std::max(sum / (8.0 * double(count)), 1.0));
 			draft_.initial_scales[c] =
 				uint8_t(std::min(std::floor(2 * octaves + 0.5), double(MOCPACK_KEYSINE_MAX_INITIAL_SCALE)));
 		}

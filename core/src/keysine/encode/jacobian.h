@@ -2,6 +2,7 @@
 #pragma once
 #include <cmath>
 
+#include "math/elementary.h"
 #include "math/lanes.h"
 
 namespace mocpack
@@ -28,8 +29,8 @@ inline void jacobian_factors(double square, double* a, double* b)
 	if (square < 1.0)
 		return sum_jacobian_series(square, a, b);
 	double angle = std::sqrt(square);
-	*a = (1 - std::cos(angle)) / square;
-	*b = (angle - std::sin(angle)) / (square * angle);
+	*a = (1 - math::cos(angle)) / square;
+	*b = (angle - math::sin(angle)) / (square * angle);
 }
 inline void jacobian_factors(Lanes square, Lanes* a, Lanes* b)
 {

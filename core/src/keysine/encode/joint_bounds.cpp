@@ -7,6 +7,7 @@
 #include "keysine/decode/plan.h"
 #include "keysine/encode/search.h"
 #include "keysine/encode/settings.h"
+#include "math/elementary.h"
 
 namespace mocpack
 {
@@ -45,7 +46,7 @@ bool JointBounds::set(const mocpack_Skeleton& skeleton, const Constants& constan
 		above = std::min(above, track_shares_[j]);
 	}
 	for (size_t j = 0; j < joints; ++j)
-		coarser_steps_[j] = int32_t(std::nearbyint(2 * std::log2(track_shares_[j])));
+		coarser_steps_[j] = int32_t(std::nearbyint(2 * math::log2(track_shares_[j])));
 	set_angles(constants, target);
 	limits_ = {shares_.data(), track_shares_.data(), coarser_steps_.data(), angle_allowances_.data(),
 			   angle_prices_.data()};

@@ -6,6 +6,7 @@
 
 #include "keysine/encode/extra_bounds.h"
 #include "keysine/encode/pose.h"
+#include "math/elementary.h"
 
 using namespace mocpack;
 using namespace mocpack::keysine;
@@ -96,7 +97,7 @@ void pull(const PoseProblem& p, double step, double share, int moves, const int3
 // Estimates the bits of the difference between a key and its prediction.
 double key_bits(const Constants& c, int32_t apart)
 {
-	return apart ? 1.0 + c.octave_bits * std::log2(1.0 + std::abs(apart)) : 0.0;
+	return apart ? 1.0 + c.octave_bits * math::log2(1.0 + std::abs(apart)) : 0.0;
 }
 
 // Returns by how much the sum of squared displacements changes if one channel changes.

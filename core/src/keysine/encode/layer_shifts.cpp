@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "keysine/decode/head_symbols.h"
+#include "math/elementary.h"
 
 namespace mocpack
 {
@@ -84,7 +85,7 @@ class BitCounter
   private:
 	void add(double share)
 	{
-		add_to(-std::log2(std::max(share, 1e-9)));
+		add_to(-math::log2(std::max(share, 1e-9)));
 	}
 	void add_to(double bits)
 	{

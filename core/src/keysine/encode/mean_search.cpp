@@ -1,5 +1,6 @@
 // Encodes with a plain step, and searches for the step whose mean error keeps a bound.
 #include "keysine/encode/mean_search.h"
+#include "math/elementary.h"
 
 #include <algorithm>
 #include <cmath>
@@ -54,12 +55,12 @@ double next_step(const Constants& c, Known inside, Known outside, double aim)
 	if (!(inside.step > 0) || !(outside.step > 0))
 	{
 		const Known known = inside.step > 0 ? inside : outside;
-		return known.step * std::pow(aim / known.error, 1 / c.mean_slope);
+		return known.step * math::pow(aim / known.error, 1 / c.mean_slope);
 	}
-	const double low = std::log(inside.step), high = std::log(outside.step), least = std::log(inside.error),
-				 most = std::log(outside.error);
-	const double share = most > least ? (std::log(aim) - least) / (most - least) : 0.5;
-	return std::exp(low + std::min(std::max(share, c.mean_guard), 1 - c.mean_guard) * (high - low));
+	const double low = math::log(inside.step), high = math::log(outside.step),
+				 least = math::log(inside.error), most = math::log(outside.error);
+	const double share = most > least ? (math::log(aim) - least) / (most - least) : 0.5;
+	return math::exp(low + std::min(std::max(share, c.mean_guard), 1 - c.mean_guard) * (high - low));
 }
 
 } // namespace

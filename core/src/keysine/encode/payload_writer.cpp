@@ -8,6 +8,7 @@
 #include "keysine/decode/head.h"
 #include "keysine/decode/parts.h"
 #include "keysine/encode/written_payload.h"
+#include "math/elementary.h"
 
 namespace mocpack
 {
@@ -52,19 +53,19 @@ bool shares_references(const Draft& draft)
 
 uint8_t error_statement(double unit, double error)
 {
-	const double number = std::ceil(8 * std::log2(std::max(error, unit) / unit));
+	const double number = std::ceil(8 * math::log2(std::max(error, unit) / unit));
 	return uint8_t(std::min(std::max(number, 0.0), 255.0));
 }
 
 uint8_t layer_error_statement(double unit, double error)
 {
-	const double number = std::ceil(64 + 8 * std::log2(std::max(error, 1e-300) / unit));
+	const double number = std::ceil(64 + 8 * math::log2(std::max(error, 1e-300) / unit));
 	return uint8_t(std::min(std::max(number, 0.0), 255.0));
 }
 
 double max_layer_error(double unit)
 {
-	return unit * std::pow(2.0, (255 - 64) / 8.0);
+	return unit * math::exp2((255 - 64) / 8.0);
 }
 
 bool write_payload(EncodeTask* task, const Draft& draft, const Bytes* parts, size_t given, uint8_t keys_error,

@@ -6,6 +6,7 @@
 
 #include "common/simd_clones.h"
 #include "keysine/decode/curves.h"
+#include "math/elementary.h"
 
 namespace mocpack
 {
@@ -55,10 +56,10 @@ MOCPACK_SIMD_CLONES double bits_of(const double* y, size_t count, double floor)
 		double product = 1;
 		for (size_t l = 0; l < 8; ++l)
 			product *= y[t + l] * y[t + l] + floor;
-		bits += std::log2(product);
+		bits += math::log2(product);
 	}
 	for (; t < count; ++t)
-		bits += std::log2(y[t] * y[t] + floor);
+		bits += math::log2(y[t] * y[t] + floor);
 	return 0.5 * bits;
 }
 

@@ -1,5 +1,6 @@
 // Chooses how an encoding that has artifacts is repeated.
 #include "keysine/encode/retries.h"
+#include "math/elementary.h"
 
 #include <algorithm>
 #include <cmath>
@@ -25,7 +26,7 @@ bool next_policy(EncodeTask* task, int tried, const Artifacts& artifacts, RetryP
 			for (size_t k = 0; k < policy->shares.size(); ++k)
 				policy->shares[k] = task->joint_bounds.share(k);
 		}
-		policy->shares[j] *= std::pow(c.foot_margin, tried) / artifacts.skates[j];
+		policy->shares[j] *= math::pow(c.foot_margin, tried) / artifacts.skates[j];
 	}
 	return true;
 }

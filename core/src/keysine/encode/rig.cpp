@@ -1,5 +1,6 @@
 // Finds the points that each joint moves, whose displacement the encoder of `keysine` bounds.
 #include "keysine/encode/rig.h"
+#include "math/elementary.h"
 
 #include <cmath>
 
@@ -37,7 +38,7 @@ void visit_points(const Plan& plan, const double* allowance, double most, double
 		if (carrier >= 0)
 		{
 			Vec3 origin = load_vec(plan.carried_offset + 3 * k);
-			double weight = free || leaf ? std::pow(double(plan.descendants[k]), SPREAD) : 0.0;
+			double weight = free || leaf ? math::pow(double(plan.descendants[k]), SPREAD) : 0.0;
 			double room = !free && leaf ? bound : allowance[k];
 			if (dot(origin, origin) > 1e-18)
 				visit(carrier, Point{origin, zero, int32_t(k), room, weight});
@@ -110,7 +111,7 @@ void build_rig(Rig* rig, Arena* arena, const Plan& plan, const mocpack_KeysineSe
 	for (size_t j = 0; j < joints; ++j)
 	{
 		double share =
-			settings.origin_share * std::pow(double(plan.descendants[j]), -settings.origin_falloff);
+			settings.origin_share * math::pow(double(plan.descendants[j]), -settings.origin_falloff);
 		rig->allowance[j] = bound * (share < settings.max_origin_share ? share : settings.max_origin_share) *
 							origin_share(rig->shares, limits, j);
 	}

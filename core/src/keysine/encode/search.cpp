@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "keysine/encode/squares.h"
+#include "math/elementary.h"
 
 namespace mocpack
 {
@@ -509,7 +510,7 @@ class Block
 float share_bits(const uint16_t* starts, int symbol)
 {
 	int share = starts[symbol + 1] - starts[symbol];
-	return share ? float(TABLE_BITS) - std::log2(float(share)) : 24.0f;
+	return share ? float(TABLE_BITS - math::log2(share)) : 24.0f;
 }
 
 void fill_bits(Bits* bits)

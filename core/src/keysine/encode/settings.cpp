@@ -6,6 +6,7 @@
 
 #include "keysine/decode/plan.h"
 #include "keysine/encode/artifacts.h"
+#include "math/elementary.h"
 
 namespace mocpack
 {
@@ -43,7 +44,7 @@ mocpack_KeysineSettings bounded_settings(const EncodeTask& task, int effort, dou
 	s.excess_penalty = float(c.excess_penalty);
 	// the tighter the bound, the more it pays to distribute errors evenly
 	s.quartic_penalty =
-		float(c.quartic_penalty * std::pow(std::min(1.0, c.quartic_bound / bound), c.quartic_exponent) *
+		float(c.quartic_penalty * math::pow(std::min(1.0, c.quartic_bound / bound), c.quartic_exponent) *
 			  (hinged ? c.hinge_quartic : 1.0));
 	s.rounding = float(hinged ? c.hinge_rounding : c.rounding);
 	s.jitter_penalty = float(jitter_factor * c.jitter_penalty);
@@ -70,7 +71,7 @@ mocpack_KeysineSettings grid_settings(const EncodeTask& task)
 	const Constants& c = task.constants;
 	const int effort = task.target.effort;
 	mocpack_KeysineSettings s = bounded_settings(task, effort, task.target.max_error, 1.0, USUAL_STRICTNESS);
-	s.beam_width = int32_t(c.beam_width * std::pow(c.beam_ratio, effort));
+	s.beam_width = int32_t(c.beam_width * math::pow(c.beam_ratio, effort));
 	s.grid_error_penalty = c.grid_error_penalty;
 	return s;
 }
@@ -102,7 +103,7 @@ mocpack_KeysineSettings free_settings(const EncodeTask& task, int effort, double
 int32_t free_key_step(const EncodeTask& task, double step)
 {
 	// half of the step up to free_key_unit; above, one index (half an octave) finer per factor of four
-	const double finer = std::nearbyint(0.5 * std::log2(step / task.constants.free_key_unit));
+	const double finer = std::nearbyint(0.5 * math::log2(step / task.constants.free_key_unit));
 	return UNIT_STEP + 2 + int32_t(std::min(std::max(finer, 0.0), 3.0));
 }
 

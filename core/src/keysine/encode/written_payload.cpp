@@ -7,6 +7,7 @@
 
 #include "keysine/decode/plan.h"
 #include "keysine/encode/settings.h"
+#include "math/elementary.h"
 #include "math/hinge_angles.h"
 #include "math/quaternion.h"
 #include "math/quaternions.h"
@@ -246,7 +247,7 @@ bool largest_angles(EncodeTask* task, const DecodedMotion& decoded, Buffer<doubl
 			const Quat apart = multiply(conjugate(load_quat(task->motion.rotations + at)),
 										load_quat(decoded.rotations.data() + at));
 			const double sine = std::sqrt(apart.x * apart.x + apart.y * apart.y + apart.z * apart.z);
-			(*largest)[j] = std::max((*largest)[j], 2 * std::atan2(sine, std::fabs(apart.w)));
+			(*largest)[j] = std::max((*largest)[j], 2 * math::atan2(sine, std::fabs(apart.w)));
 		}
 	return true;
 }
