@@ -11,7 +11,7 @@ if(NOT MSVC)
   list(FILTER small_sources EXCLUDE REGEX "curves|rows|decode\\.cpp|grid|least_squares|quaternions|pose|frames")
   set(plain_sources core/src/reader/frames.cpp core/src/keysine/decode/decode.cpp core/src/keysine/decode/grid.cpp)
   # vectorize loops over frames, without unrolling them
-  set(vector_sources core/src/keysine/decode/curves.cpp core/src/keysine/decode/rows.cpp)
+  set(vector_sources core/src/keysine/format/curves.cpp core/src/keysine/decode/rows.cpp)
   list(REMOVE_ITEM library_sources ${small_sources} ${plain_sources} ${vector_sources})
   # sources with the same options share a unit
   foreach(part small plain vector)

@@ -20,6 +20,7 @@ LAYERS = (
     ("reader", "live", "papers/*"),
     ("keysine/encode",),
     ("keysine/decode",),
+    ("keysine/format",),
     ("entropy", "features", "text"),
     ("math",),
     ("common",),

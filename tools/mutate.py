@@ -73,7 +73,7 @@ EXACT = (
 INSIDE = ("archive.cpp", "scene.cpp", "inflate.cpp", "json.cpp")
 AREAS = {
     "decoder": Area(
-        ("core/src/keysine/decode/*.cpp",),
+        ("core/src/keysine/decode/*.cpp", "core/src/keysine/format/*.cpp"),
         ("keysine_rows_test", "keysine_test", "reader_test", "reader_golden_test"),
         ((GOLDEN, KEYSINE, "-k", EXACT), (KEYSINE, *OPENED)),
         (READERS,),

@@ -21,18 +21,19 @@ class Allowed:
     near: str = ""
 
 
-DECODE, READER = "core/src/keysine/decode", "core/src/reader"
+DECODE, FORMAT = "core/src/keysine/decode", "core/src/keysine/format"
+READER = "core/src/reader"
 GRID_STEP = '": the grid step must be above 0 and finite"'
 ALLOWED: tuple[Allowed, ...] = (
     Allowed(
-        f"{DECODE}/curves.cpp",
+        f"{FORMAT}/curves.cpp",
         "for (int32_t t = first; t < stop; ++t)",
         "for (int32_t t = first; t <= stop; ++t)",
         "equivalent: rows are padded by at least one number, and nobody reads it",
         near="values[t] = key + slope",
     ),
     Allowed(
-        f"{DECODE}/grid.cpp",
+        f"{FORMAT}/grid.cpp",
         "return own + 2 * 3 + 2 * 4 * (reach - 1);",
         "return own + 2 * 3 + 2 * 4 * (reach + 1);",
         "takes more scratch memory than needed; results are the same",

@@ -5,7 +5,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include "keysine/decode/decode.h"
+#include "keysine/format/payload.h"
 #include "skeleton.h"
 #include "work.h"
 

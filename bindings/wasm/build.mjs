@@ -58,7 +58,7 @@ const OPTIONS = [
   ..."-Icore/include -Icore/src -Icore/tests -Iwork".split(" "),
 ];
 // The hot loops over frames and channels are optimized for speed, all else for size.
-const QUICK = new Set(["math/least_squares.cpp", "keysine/decode/curves.cpp"]);
+const QUICK = new Set(["math/least_squares.cpp", "keysine/format/curves.cpp"]);
 const QUICK_OPTIONS = ["-Os", "-msimd128", "-fvectorize"];
 // Disable passes that make code larger without making the hot loops faster: loop strength reduction, common
 // subexpressions and loop-invariant code motion on machine code.
@@ -99,7 +99,7 @@ function tree(folder) {
 }
 
 if (part === "reader") {
-  const tables = join(root, "core/src/keysine/decode/tables.inc");
+  const tables = join(root, "core/src/keysine/format/tables.inc");
   execFileSync(
     process.env.PYTHON ?? "python3",
     [join(root, "bindings/wasm/pack_tables.py"), tables, work],

@@ -1,7 +1,7 @@
 // Unpacks keysine's trained tables at startup; pack_tables.py packs them.
 #include "entropy/range_coder.h"
-#include "keysine/decode/grid.h"
-#include "keysine/decode/statistics.h"
+#include "keysine/format/grid.h"
+#include "keysine/format/statistics.h"
 
 namespace mocpack
 {

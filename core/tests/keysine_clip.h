@@ -11,6 +11,7 @@
 #include "common/skeleton.h"
 #include "keysine/decode/decode.h"
 #include "keysine/encode/encode.h"
+#include "keysine/encode/head_writer.h"
 
 namespace
 {
@@ -24,6 +25,9 @@ void check(bool good, const char* what)
 	if (!good)
 		printf("failed: %s\n", what), ++failures;
 }
+
+const mocpack_Allocator MALLOC = {nullptr, [](void*, size_t size) { return std::malloc(size); },
+								  [](void*, void* memory, size_t) { std::free(memory); }};
 
 // Memory of the exact size, so that the sanitizer detects overruns.
 struct Memory
@@ -165,18 +169,15 @@ Bytes head_of(Body* body, const Payload& payload, uint8_t* shifts)
 									9,
 									{{90, 80}, {80, 70}, {64, 60}},
 									0};
-	Bytes coded(4096);
-	Memory scratch(mocpack_keysine_head_scratch_size(JOINTS, sizes.size(), predictors));
-	coded.resize(mocpack_keysine_encode_head(
-		&fields, &body->skeleton, body->table.data(), sizes.data(), sizes.size(), body->predictors.data(),
-		shifts, body->mode ? body->grid_steps.data() : nullptr, body->initial_scales.data(), coded.data(),
-		coded.size(), scratch.at));
-	check(!coded.empty(), "a head is written");
-	Bytes head;
-	put_varint(&head, coded.size() + (coded.size() + 3 < 128 ? 3 : 4));
-	head.insert(head.end(), coded.begin(), coded.end());
-	head.resize(head.size() + 2);
-	seal_head(&head);
+	mocpack::Buffer<uint8_t> coded;
+	check(mocpack::keysine::write_head(MALLOC,
+									   {fields, &body->skeleton, body->table.data(), sizes.data(),
+										sizes.size(), body->predictors.data(), shifts,
+										body->mode ? body->grid_steps.data() : nullptr,
+										body->initial_scales.data()},
+									   &coded) == MOCPACK_OK,
+		  "a head is written");
+	Bytes head(coded.data(), coded.data() + coded.size());
 	return head;
 }
 

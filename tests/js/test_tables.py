@@ -12,14 +12,14 @@ from naming import naming
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKER = ROOT / "bindings" / "wasm" / "pack_tables.py"
-TABLES = ROOT / "core" / "src" / "keysine" / "decode" / "tables.inc"
+TABLES = ROOT / "core" / "src" / "keysine" / "format" / "tables.inc"
 PROGRAM = """
 #include <cstdio>
 #include <cstring>
-#include "keysine/decode/statistics.h"
+#include "keysine/format/statistics.h"
 namespace trained
 {{
-#include "keysine/decode/tables.inc"
+#include "keysine/format/tables.inc"
 }}
 using namespace mocpack;
 int main()

@@ -1,6 +1,6 @@
 """The plan of a clip as a row of integers per joint: its tracks and their channels.
 
-The native core builds the tracks from it (`keysine/decode/plan.cpp`).
+The native core builds the tracks from it (`keysine/format/plan.cpp`).
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 
 #include "common/skeleton.h"
 #include "keysine/decode/decode.h"
-#include "keysine/decode/parts.h"
+#include "keysine/format/parts.h"
 #include "reader/error_message.h"
 #include "reader/memory.h"
 

@@ -1,6 +1,6 @@
 """The grid mode of keysine in plain Python: the numbers of a group, and their channels.
 
-`keysine/decode/grid.h` is the native implementation, `docs/codecs/keysine.md` specifies the bits.
+`keysine/format/grid.h` is the native implementation, `docs/codecs/keysine.md` specifies the bits.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@ r"""Layers in plain Python: keys and coefficients coarsely first, then finer, gi
 A layer of shift s knows of a coefficient q the integer \|q\| >> s and its sign; the first layer is
 read like any group. Of a key k at an end of groups it knows (k + h) >> s, with h half of the first
 layer's 2^s. Of a key inside a group it knows its difference to its neighbors' mean as of q.
-`keysine/decode/refinement.h` is the native twin.
+`keysine/format/refinement.h` is the native twin.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The symbols of `keysine` in plain Python: the context of each, which selects its table.
 
-Integers throughout; `keysine.py` makes motion of them, `keysine/decode/symbols.h` is the native
+Integers throughout; `keysine.py` makes motion of them, `keysine/format/symbols.h` is the native
 twin.
 """
 
@@ -26,7 +26,7 @@ STEPS, STEP_ESCAPE, FIRST_GUESS, STEP_GUESSES = 64, 23, 5, 8
 SIGNS = 12  # that are read at once
 MAX_BLOCK_FRAMES = 512  # frames
 RATIOS = (1, 1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128, 181, 256)
-TABLES = Path(__file__).resolve().parents[3] / "core/src/keysine/decode/tables.inc"
+TABLES = Path(__file__).resolve().parents[3] / "core/src/keysine/format/tables.inc"
 ARRAY = re.compile(r"(\w+)((?:\[\d+\])+) = (\{.*?\});", re.DOTALL)
 # the core has one row for each pair of band group and kind
 SHAPES = {"MAGNITUDE_WEIGHTS": (4, 4, 13), "MAGNITUDE_LIFTS": (4, 4, 24)}

@@ -1,7 +1,7 @@
 // Which joints a caller selected, and their columns in its rows.
 #pragma once
 #include "keysine/decode/decode.h"
-#include "keysine/decode/plan.h"
+#include "keysine/format/plan.h"
 
 namespace mocpack
 {

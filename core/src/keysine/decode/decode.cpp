@@ -4,9 +4,9 @@
 
 #include "common/arena.h"
 #include "keysine/decode/columns.h"
-#include "keysine/decode/curves.h"
 #include "keysine/decode/grid.h"
-#include "keysine/decode/head.h"
+#include "keysine/decode/group_symbols.h"
+#include "keysine/format/curves.h"
 
 using namespace mocpack;
 using namespace mocpack::keysine;

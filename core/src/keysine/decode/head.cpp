@@ -1,13 +1,13 @@
-// Reads and writes the head of a `keysine` payload.
-#include "keysine/decode/head.h"
+// Reads the head of a `keysine` payload.
+#include "keysine/decode/decode.h"
 
 #include <cmath>
 #include <cstring>
 
 #include "common/checksum.h"
 #include "common/crc16.h"
-#include "keysine/decode/curves.h"
-#include "keysine/decode/head_symbols.h"
+#include "keysine/format/head.h"
+#include "keysine/format/head_symbols.h"
 
 using namespace mocpack;
 using namespace mocpack::keysine;
@@ -55,36 +55,6 @@ bool check_fields(const mocpack_KeysineHead& h, mocpack_Fault* fault)
 					   h.grid ? MOCPACK_KEYSINE_MAX_BLOCK_FRAMES : MOCPACK_KEYSINE_MAX_GROUP_FRAMES) &&
 		   check_range(fault, "layers", double(h.layer_count), 1,
 					   h.grid || grouping.group_frames ? 1 : MAX_LAYERS);
-}
-
-// Codes the first fields; the same template reads and writes.
-template <typename Coder> void code_start(HeadSymbols<Coder>& symbols, mocpack_KeysineFields* s)
-{
-	s->mode = symbols.bits(4, s->mode);
-	s->layer_count = 1 + symbols.bits(4, s->layer_count - 1);
-	s->fine_bits = symbols.bits(6, s->fine_bits);
-	// a tempo of 0 announces a streamed payload
-	const uint32_t tempo = symbols.bits(8, s->group_frames ? 0 : s->tempo);
-	if (tempo)
-		s->tempo = tempo;
-	else
-	{
-		s->group_frames = 1 + symbols.count(s->group_frames - 1);
-		s->tempo = symbols.bits(8, s->tempo);
-	}
-	uint32_t unit;
-	std::memcpy(&unit, &s->unit, 4);
-	unit = symbols.bits(16, unit >> 16) << 16;
-	std::memcpy(&s->unit, &unit, 4);
-	s->group_count = symbols.count(s->group_count);
-	s->groups_per_segment = symbols.count(s->groups_per_segment);
-	s->predictor_count = symbols.count(s->predictor_count);
-	s->keys_error = uint8_t(symbols.bits(8, s->keys_error));
-	for (uint32_t l = 0; l < s->layer_count && s->layer_count > 1; ++l)
-	{
-		s->errors[l].max = uint8_t(symbols.bits(8, s->errors[l].max));
-		s->errors[l].mean = uint8_t(symbols.bits(8, s->errors[l].mean));
-	}
 }
 
 // Reads the fields before the sizes, and leaves the reader there.
@@ -246,41 +216,6 @@ mocpack_KeysineFields mocpack_keysine_fields(const mocpack_KeysineHead* h)
 size_t mocpack_keysine_key_frame(const mocpack_KeysineHead* h, size_t key)
 {
 	return h->grouping.key_frame(key);
-}
-
-size_t mocpack_keysine_head_shares(size_t joints, size_t part_count, size_t predictor_count)
-{
-	return 128 + 4 * part_count + 16 * predictor_count + joints * (6 * PLAN_COLUMNS + 16 * MAX_LAYERS + 64);
-}
-
-size_t mocpack_keysine_encode_head(const mocpack_KeysineFields* start, const mocpack_Skeleton* skeleton,
-								   int32_t* table, uint32_t* sizes, size_t part_count, int32_t* predictors,
-								   uint8_t* shifts, uint8_t* grid_steps, uint8_t* initial_scales,
-								   uint8_t* dst, size_t dst_size, void* scratch)
-{
-	size_t joints = skeleton->joint_count;
-	Arena arena(scratch);
-	size_t room = mocpack_keysine_head_shares(joints, part_count, start->predictor_count);
-	TableWriter writer(arena.allocate<SymbolInterval>(room), room);
-	HeadSymbols<TableWriter> symbols(writer);
-	mocpack_KeysineFields s = *start;
-	code_start(symbols, &s);
-	if (s.unit != start->unit || !symbols.sizes(sizes, part_count))
-		return 0;
-	symbols.plan(table, *skeleton, grid_steps != nullptr, !grid_steps && s.mode & SHARED_MODE);
-	TrackChannels tracks(table, *skeleton, arena.allocate<int32_t>(7 * joints));
-	Predictor* list = reinterpret_cast<Predictor*>(predictors);
-	if (!symbols.predictors(list, start->predictor_count, tracks) ||
-		!symbols.shifts(shifts, start->layer_count - 1, size_t(tracks.track_count)) ||
-		(grid_steps && !symbols.grid(grid_steps, size_t(tracks.track_count), initial_scales, tracks)))
-		return 0;
-	return writer.finish(dst, dst_size);
-}
-
-size_t mocpack_keysine_head_scratch_size(size_t joints, size_t part_count, size_t predictor_count)
-{
-	return mocpack_keysine_head_shares(joints, part_count, predictor_count) * sizeof(SymbolInterval) +
-		   7 * joints * sizeof(int32_t) + 2 * 64;
 }
 
 const int32_t* mocpack_keysine_plan(const mocpack_KeysineHead* h)

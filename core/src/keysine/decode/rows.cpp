@@ -6,8 +6,8 @@
 
 #include "common/simd_clones.h"
 #include "keysine/decode/columns.h"
-#include "keysine/decode/curves.h"
-#include "keysine/decode/head.h"
+#include "keysine/decode/group_symbols.h"
+#include "keysine/format/curves.h"
 #include "math/elementary.h"
 
 using namespace mocpack;

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "common/simd_clones.h"
-#include "keysine/decode/rotation.h"
 #include "keysine/encode/track_target.h"
+#include "keysine/format/rotation.h"
 #include "math/elementary.h"
 
 namespace mocpack

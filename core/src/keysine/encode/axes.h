@@ -1,7 +1,7 @@
 // Chooses the axis rotation of each joint with which its channels need the fewest bits.
 #pragma once
-#include "keysine/decode/plan.h"
 #include "keysine/encode/task.h"
+#include "keysine/format/plan.h"
 
 namespace mocpack
 {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "keysine/decode/head.h"
 #include "keysine/encode/search.h"
 #include "keysine/encode/spans.h"
+#include "keysine/format/group.h"
 
 namespace mocpack
 {

@@ -1,8 +1,8 @@
 // Encodes one block of a group in a closed loop, track by track from the root outward.
 #pragma once
-#include "keysine/decode/curves.h"
 #include "keysine/encode/bit_budget.h"
 #include "keysine/encode/extra_bounds.h"
+#include "keysine/format/curves.h"
 
 namespace mocpack
 {

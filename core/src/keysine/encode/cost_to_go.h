@@ -5,8 +5,8 @@
 // decode/costs.h describes the method. It is applied here in every frame, to squared displacements over
 // squared allowances.
 #pragma once
-#include "keysine/decode/costs.h"
 #include "keysine/encode/rig.h"
+#include "keysine/format/costs.h"
 
 namespace mocpack
 {

@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #include "common/skeleton.h"
-#include "keysine/decode/decode.h"
+#include "keysine/format/payload.h"
 
 #ifdef __cplusplus
 extern "C"
@@ -95,6 +95,7 @@ extern "C"
 		double work_per_frame; // after so much work per frame, a group is only sketched; 0: never
 	} mocpack_KeysineJob;
 
+	struct mocpack_KeysineHead;
 	typedef struct mocpack_KeysineEncoder mocpack_KeysineEncoder;
 
 	/* Computes the means (J, 4) and the channel axes (J, 9), by columns, of joints with rotation vectors in a

@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "common/crc16.h"
-#include "keysine/decode/head.h"
 #include "keysine/encode/encoder.h"
+#include "keysine/format/group.h"
 
 using namespace mocpack;
 using namespace mocpack::keysine;

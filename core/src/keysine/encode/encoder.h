@@ -1,10 +1,10 @@
 // Data that all parts of the `keysine` encoder share: the clip, its plan and rig, and the settings.
 #pragma once
-#include "keysine/decode/head.h"
 #include "keysine/encode/constants.h"
 #include "keysine/encode/encode.h"
 #include "keysine/encode/search.h"
 #include "keysine/encode/track_target.h"
+#include "keysine/format/group.h"
 
 struct mocpack_KeysineEncoder
 {

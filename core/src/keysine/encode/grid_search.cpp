@@ -11,10 +11,10 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "keysine/decode/curves.h"
-#include "keysine/decode/grid.h"
 #include "keysine/encode/extra_bounds.h"
 #include "keysine/encode/pose.h"
+#include "keysine/format/curves.h"
+#include "keysine/format/grid.h"
 
 using namespace mocpack;
 using namespace mocpack::keysine;

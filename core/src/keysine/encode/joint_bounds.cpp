@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "keysine/decode/plan.h"
 #include "keysine/encode/search.h"
 #include "keysine/encode/settings.h"
+#include "keysine/format/plan.h"
 #include "math/elementary.h"
 
 namespace mocpack

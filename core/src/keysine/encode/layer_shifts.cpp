@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "keysine/decode/head_symbols.h"
+#include "keysine/format/head_symbols.h"
 #include "math/elementary.h"
 
 namespace mocpack

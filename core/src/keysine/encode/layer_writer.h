@@ -3,7 +3,7 @@
 #include <initializer_list>
 
 #include "common/arena.h"
-#include "keysine/decode/head.h"
+#include "keysine/decode/group_symbols.h"
 
 namespace mocpack
 {

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "common/crc16.h"
-#include "keysine/decode/head.h"
-#include "keysine/decode/parts.h"
+#include "keysine/encode/head_writer.h"
 #include "keysine/encode/written_payload.h"
+#include "keysine/format/head.h"
+#include "keysine/format/parts.h"
 #include "math/elementary.h"
 
 namespace mocpack
@@ -17,29 +17,6 @@ namespace keysine
 
 namespace
 {
-
-// Writes a varint and returns its size in bytes.
-size_t put_varint(size_t value, uint8_t* dst)
-{
-	size_t size = 0;
-	for (; value >= 128; value >>= 7)
-		dst[size++] = uint8_t(value | 128);
-	dst[size++] = uint8_t(value);
-	return size;
-}
-
-// Writes a head: its size, including this number and the checksum; the body; the checksum. Returns the size.
-size_t seal_head(const uint8_t* body, size_t body_size, uint8_t* dst)
-{
-	size_t digits = 1;
-	while (body_size + 2 + digits >= size_t(1) << (7 * digits))
-		++digits;
-	const size_t at = put_varint(body_size + 2 + digits, dst);
-	std::memcpy(dst + at, body, body_size);
-	const uint16_t crc = crc16(dst, at + body_size);
-	dst[at + body_size] = uint8_t(crc), dst[at + body_size + 1] = uint8_t(crc >> 8);
-	return at + body_size + 2;
-}
 
 bool shares_references(const Draft& draft)
 {
@@ -95,16 +72,12 @@ bool write_payload(EncodeTask* task, const Draft& draft, const Bytes* parts, siz
 	Buffer<int32_t> table, predictors;
 	Buffer<uint32_t> sizes;
 	Buffer<Bytes> ordered; // in the order of the payload
-	Buffer<uint8_t> shifts, grid_steps, scales, scratch, body, head;
-	const size_t room = 256 + 8 * (PLAN_COLUMNS * joints + part_count + 4 * joints * layers.count +
-								   9 * joints + 4 * draft.predictor_count);
+	Buffer<uint8_t> shifts, grid_steps, scales, head;
 	if (!task->copy(&table, draft.table.data(), draft.table.size()) ||
 		!task->copy(&predictors, draft.predictors.data(), 4 * draft.predictor_count) ||
 		!task->take(&sizes, part_count) || !task->take(&ordered, part_count) ||
 		!task->take(&shifts, 4 * joints * layers.count) || !task->take(&grid_steps, 2 * joints) ||
-		!task->take(&scales, 7 * joints) ||
-		!task->take(&scratch, mocpack_keysine_head_scratch_size(joints, part_count, draft.predictor_count)) ||
-		!task->take(&body, room) || !task->take(&head, room + 16))
+		!task->take(&scales, 7 * joints))
 		return false;
 	size_t whole = 0;
 	for (size_t i = 0; i < given; ++i)
@@ -120,15 +93,16 @@ bool write_payload(EncodeTask* task, const Draft& draft, const Bytes* parts, siz
 	std::copy(draft.grid_steps.data(), draft.grid_steps.data() + draft.grid_steps.size(), grid_steps.data());
 	std::copy(draft.initial_scales.data(), draft.initial_scales.data() + draft.initial_scales.size(),
 			  scales.data());
-	const size_t body_size = mocpack_keysine_encode_head(
-		&fields, &task->skeleton, table.data(), sizes.data(), part_count, predictors.data(), shifts.data(),
-		draft.is_grid ? grid_steps.data() : nullptr, scales.data(), body.data(), room, scratch.data());
-	if (!body_size)
-		return task->stop(MOCPACK_CORRUPT);
-	const size_t head_size = seal_head(body.data(), body_size, head.data());
-	if (!task->take(payload, head_size + whole))
+	const mocpack_Status status =
+		write_head(task->work.allocator,
+				   {fields, &task->skeleton, table.data(), sizes.data(), part_count, predictors.data(),
+					shifts.data(), draft.is_grid ? grid_steps.data() : nullptr, scales.data()},
+				   &head);
+	if (status != MOCPACK_OK)
+		return task->stop(status);
+	if (!task->take(payload, head.size() + whole))
 		return false;
-	uint8_t* at = std::copy(head.data(), head.data() + head_size, payload->data());
+	uint8_t* at = std::copy(head.data(), head.data() + head.size(), payload->data());
 	for (size_t i = 0; i < part_count; ++i)
 		at = std::copy(ordered[i].data, ordered[i].data + ordered[i].size, at);
 	return true;

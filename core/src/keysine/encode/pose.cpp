@@ -1,8 +1,8 @@
 // Computes the target and the point displacements of one track in one frame, and its decoded pose.
 #include "keysine/encode/pose.h"
 
-#include "keysine/decode/curves.h"
 #include "keysine/encode/extra_bounds.h"
+#include "keysine/format/curves.h"
 
 namespace mocpack
 {

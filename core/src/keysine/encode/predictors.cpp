@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "common/simd_clones.h"
-#include "keysine/decode/curves.h"
+#include "keysine/format/curves.h"
 #include "math/elementary.h"
 
 namespace mocpack

@@ -1,8 +1,8 @@
 // The points that a rotation moves, whose displacements the `keysine` encoder bounds.
 #pragma once
 #include "common/arena.h"
-#include "keysine/decode/plan.h"
 #include "keysine/encode/encode.h"
+#include "keysine/format/plan.h"
 #include "math/quaternion.h"
 
 namespace mocpack

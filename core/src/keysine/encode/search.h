@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "keysine/decode/symbols.h"
 #include "keysine/encode/constants.h"
 #include "keysine/encode/encode.h"
+#include "keysine/format/symbols.h"
 
 namespace mocpack
 {

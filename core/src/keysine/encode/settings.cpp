@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "keysine/decode/plan.h"
 #include "keysine/encode/artifacts.h"
+#include "keysine/format/plan.h"
 #include "math/elementary.h"
 
 namespace mocpack

@@ -1,7 +1,7 @@
 // Divides the tracks of a skeleton into limbs and the joints between them, which are searched one after
 // another.
 #pragma once
-#include "keysine/decode/plan.h"
+#include "keysine/format/plan.h"
 
 namespace mocpack
 {

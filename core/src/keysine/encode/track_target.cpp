@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "keysine/decode/limits.h"
 #include "keysine/encode/jacobian.h"
+#include "keysine/format/limits.h"
 #include "math/rotation_vector.h"
 
 namespace mocpack

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "keysine/decode/plan.h"
 #include "keysine/encode/settings.h"
+#include "keysine/format/plan.h"
 #include "math/elementary.h"
 #include "math/hinge_angles.h"
 #include "math/quaternion.h"

@@ -5,6 +5,7 @@
 // bone are arcs on the sphere, so there is no pole, or the paper's own (`spherical`).
 #include <cmath>
 #include <cstring>
+#include <initializer_list>
 
 #include "common/skeleton.h"
 #include "math/quaternion.h"

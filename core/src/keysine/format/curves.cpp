@@ -1,12 +1,12 @@
 // Reconstructs motion: lines between key poses, plus sine series, converted to rotations.
-#include "keysine/decode/curves.h"
+#include "keysine/format/curves.h"
 
 #include <cmath>
 #include <cstring>
 
 #include "common/simd_clones.h"
 #include "common/small_build.h"
-#include "keysine/decode/limits.h"
+#include "keysine/format/limits.h"
 #include "math/elementary.h"
 #include "math/lanes.h"
 

@@ -2,7 +2,7 @@
 //
 // `Coder` is TableWriter or TableReader. A reader ignores the input value and returns the decoded one.
 #pragma once
-#include "keysine/decode/magnitudes.h"
+#include "keysine/format/magnitudes.h"
 
 namespace mocpack
 {

@@ -6,7 +6,7 @@
 // neighbors. For a key k at the end of a group, a layer stores (k + h) >> s. Here h is half of 2^shift of the
 // first layer. A refinement appends d raw bits.
 #pragma once
-#include "keysine/decode/symbols.h"
+#include "keysine/format/symbols.h"
 
 namespace mocpack
 {

@@ -1,6 +1,6 @@
 // Reconstructs motion: lines between key poses, plus sine series, converted to rotations.
 #pragma once
-#include "keysine/decode/symbols.h"
+#include "keysine/format/symbols.h"
 #include "math/quaternion.h"
 
 namespace mocpack

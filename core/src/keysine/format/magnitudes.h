@@ -1,7 +1,7 @@
 // Predicts the magnitudes of a row of coefficients from neighboring rows and the key poses at its ends. Sums
 // are divided into classes, each with its own tables. Decoder and encoder search share it.
 #pragma once
-#include "keysine/decode/statistics.h"
+#include "keysine/format/statistics.h"
 
 namespace mocpack
 {

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "keysine/decode/decode.h"
+#include "keysine/format/payload.h"
 
 namespace mocpack
 {

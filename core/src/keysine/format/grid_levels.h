@@ -1,7 +1,7 @@
 // Estimates the size of a residual in grid mode and selects its table: a weighted sum of logarithms of
 // earlier residuals. Integers only; trained by tools/train_keysine.py.
 #pragma once
-#include "keysine/decode/statistics.h"
+#include "keysine/format/statistics.h"
 
 namespace mocpack
 {

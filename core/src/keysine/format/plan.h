@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "common/skeleton.h"
-#include "keysine/decode/decode.h"
-#include "keysine/decode/hinges.h"
+#include "keysine/format/hinges.h"
+#include "keysine/format/payload.h"
 #include "math/quaternion.h"
 
 namespace mocpack

@@ -1,6 +1,6 @@
 // Clamps freely moving joints to the limits of their hinges.
 #pragma once
-#include "keysine/decode/hinges.h"
+#include "keysine/format/hinges.h"
 
 namespace mocpack
 {

@@ -1,5 +1,5 @@
 // Clamps freely moving joints to the limits of their hinges.
-#include "keysine/decode/limits.h"
+#include "keysine/format/limits.h"
 
 #include <cmath>
 

@@ -1,12 +1,12 @@
 // Builds the tracks of a `keysine` clip from its plan.
-#include "keysine/decode/plan.h"
+#include "keysine/format/plan.h"
 
 #include <cmath>
 #include <cstring>
 
 #include "common/arena.h"
-#include "keysine/decode/costs.h"
-#include "keysine/decode/rotation.h"
+#include "keysine/format/costs.h"
+#include "keysine/format/rotation.h"
 #include "math/elementary.h"
 
 namespace mocpack

@@ -1,7 +1,7 @@
 // Codes a `keysine` head: its numbers, the sizes of segments and groups, and the plan.
 #pragma once
-#include "keysine/decode/grid.h"
-#include "keysine/decode/refinement.h"
+#include "keysine/format/grid.h"
+#include "keysine/format/refinement.h"
 
 namespace mocpack
 {
@@ -293,6 +293,36 @@ template <typename Coder> class HeadSymbols
 	int precisions_ = 0; // first table of precisions
 	bool shared_ = false;
 };
+
+// Codes the first fields; the same template reads and writes.
+template <typename Coder> void code_start(HeadSymbols<Coder>& symbols, mocpack_KeysineFields* s)
+{
+	s->mode = symbols.bits(4, s->mode);
+	s->layer_count = 1 + symbols.bits(4, s->layer_count - 1);
+	s->fine_bits = symbols.bits(6, s->fine_bits);
+	// a tempo of 0 announces a streamed payload
+	const uint32_t tempo = symbols.bits(8, s->group_frames ? 0 : s->tempo);
+	if (tempo)
+		s->tempo = tempo;
+	else
+	{
+		s->group_frames = 1 + symbols.count(s->group_frames - 1);
+		s->tempo = symbols.bits(8, s->tempo);
+	}
+	uint32_t unit;
+	std::memcpy(&unit, &s->unit, 4);
+	unit = symbols.bits(16, unit >> 16) << 16;
+	std::memcpy(&s->unit, &unit, 4);
+	s->group_count = symbols.count(s->group_count);
+	s->groups_per_segment = symbols.count(s->groups_per_segment);
+	s->predictor_count = symbols.count(s->predictor_count);
+	s->keys_error = uint8_t(symbols.bits(8, s->keys_error));
+	for (uint32_t l = 0; l < s->layer_count && s->layer_count > 1; ++l)
+	{
+		s->errors[l].max = uint8_t(symbols.bits(8, s->errors[l].max));
+		s->errors[l].mean = uint8_t(symbols.bits(8, s->errors[l].mean));
+	}
+}
 
 } // namespace keysine
 } // namespace mocpack

@@ -6,7 +6,7 @@
 #endif
 
 #include "entropy/table_coder.h"
-#include "keysine/decode/plan.h"
+#include "keysine/format/plan.h"
 
 namespace mocpack
 {
@@ -107,7 +107,7 @@ const int ROTATION_KINDS = 5, TRANSLATION_KINDS = 3, KIND_TABLES = ROTATION_KIND
 #ifdef MOCPACK_TABLES_AT_START
 #include <packed_tables.h> // from pack_tables.py: compressed, to keep the wasm file small
 #else
-#include "keysine/decode/tables.inc"
+#include "keysine/format/tables.inc"
 #endif
 
 inline int class_of(int32_t sum, int classes)
