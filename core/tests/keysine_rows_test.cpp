@@ -1,10 +1,10 @@
 // keysine's rows of floats: those of the decoder, whichever frames are requested; no bytes do harm.
 #include <random>
 
+#include "keysine/decode/rows.h"
 #include "keysine/format/group.h"
 #include "keysine/format/head.h"
 #include "keysine/format/limits.h"
-#include "keysine/decode/rows.h"
 #include "keysine_clip.h"
 #include "math/quaternions.h"
 

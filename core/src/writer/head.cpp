@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "math/elementary.h"
 #include "writer/chunks.h"
 
 namespace mocpack
@@ -17,7 +18,7 @@ const double LEAST_ERROR = 1e-12; // meters or radians
 void write_measured(double error, FieldWriter* out)
 {
 	const double code =
-		error < LEAST_ERROR ? 0 : std::max(std::ceil(1024 * std::log2(error / LEAST_ERROR) - 1e-9), 1.0);
+		error < LEAST_ERROR ? 0 : std::max(std::ceil(1024 * math::log2(error / LEAST_ERROR) - 1e-9), 1.0);
 	out->u16(unsigned(std::min(code, 65535.0)));
 }
 

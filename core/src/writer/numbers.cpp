@@ -8,6 +8,7 @@
 
 #include "entropy/column_series.h"
 #include "entropy/plain_series.h"
+#include "math/elementary.h"
 #include "reader/fields.h"
 #include "writer/deflate.h"
 
@@ -346,7 +347,7 @@ class NumberWriter
 		}
 		const double step = steps / double(rows_ - 1), bend = bends ? turns / double(rows_ - 2) : step;
 		const double expected = 256.0 * (step < bend ? step : bend);
-		const double log = std::nearbyint(std::log2(expected > 1.0 ? expected : 1.0));
+		const double log = std::nearbyint(math::log2(expected > 1.0 ? expected : 1.0));
 		return log > MAX_SIZE_CLASS ? MAX_SIZE_CLASS : int(log);
 	}
 

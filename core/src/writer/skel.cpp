@@ -2,6 +2,7 @@
 // multiples of 10^-digits source units, which restores them bit for bit.
 #include <cmath>
 
+#include "math/elementary.h"
 #include "reader/chunks.h"
 #include "reader/skeleton_code.h"
 #include "writer/chunks.h"
@@ -97,11 +98,12 @@ void angles_of(const double* q, double* degrees)
 {
 	const double x = q[2], y = q[1], z = -q[0], w = q[3];
 	// half the sum and half the difference of the outer angles; each is undefined at one pole
-	const double up = std::hypot(x + z, w + y), down = std::hypot(x - z, w - y);
-	double plus = std::atan2(x + z, w + y), minus = std::atan2(x - z, w - y);
+	const double up = std::sqrt((x + z) * (x + z) + (w + y) * (w + y)),
+				 down = std::sqrt((x - z) * (x - z) + (w - y) * (w - y));
+	double plus = math::atan2(x + z, w + y), minus = math::atan2(x - z, w - y);
 	minus = down < POLE_TOLERANCE ? plus : minus;
 	plus = up < POLE_TOLERANCE ? minus : plus;
-	const double angles[3] = {plus + minus, HALF_TURN / 2 - 2 * std::atan2(down, up), -(plus - minus)};
+	const double angles[3] = {plus + minus, HALF_TURN / 2 - 2 * math::atan2(down, up), -(plus - minus)};
 	for (int i = 0; i < 3; ++i)
 		degrees[i] =
 			(angles[i] + FULL_TURN * std::nearbyint((0 - angles[i]) / FULL_TURN)) * (180.0 / HALF_TURN);

@@ -54,7 +54,8 @@ class WrittenPayload
 					   DecodedMotion* motion);
 
   private:
-	// Decodes groups and the key after them. decode_group(group, frame, turn, place, worker) returns a status.
+	// Decodes groups and the key after them. decode_group(group, frame, turn, place, worker) returns a
+	// status.
 	template <typename DecodeGroup>
 	bool decode_groups(EncodeTask* task, size_t first, size_t count, DecodeGroup decode_group,
 					   DecodedMotion* motion);
