@@ -190,14 +190,15 @@ test-ray: $(READY)  ## pack on a ray cluster of two nodes, with S3; kill workers
 test-s3: $(READY)  ## read and write corpora on a local S3 server; count every request
 test-stores: $(READY)  ## test zarr's codec and the export to Lance with the real packages
 test-torch: $(READY)  ## test the loaders of corpora with PyTorch (TORCH=torch==2.13.0+cpu chooses a build)
+test-trainers: $(READY)  ## compare motion libraries with those of mjlab, ProtoMotions and SONIC (TORCH=…)
 test-webtransport: $(READY) $(PAGE)  ## test the relay's page over WebTransport, in Chromium
 test-gpu: $(READY) $(PTX)  ## test the motion library of trainers on an NVIDIA GPU, with PyTorch
 test-blender: $(READY)  ## open our files in Blender, and compare the FBX files that both read
 test-newest: .venv/.group-uv  ## run the tests that need neither node nor a browser, with the newest packages
 test-oldest: .venv/.group-uv  ## the same, with the oldest packages that pyproject.toml allows
-SUITES := gpu lerobot ray s3 stores torch webtransport blender newest oldest
+SUITES := gpu lerobot ray s3 stores torch trainers webtransport blender newest oldest
 $(SUITES:%=test-%): test-%:
-	@$(CACHED) PYTHON=$(PYTHON) $(BIN)/python tools/suites.py $* $(if $(filter torch,$*),$(TORCH))
+	@$(CACHED) PYTHON=$(PYTHON) $(BIN)/python tools/suites.py $* $(if $(filter torch trainers,$*),$(TORCH))
 
 clean:  ## remove all files that make wrote
 	rm -rf $(PTX) .venv $(addprefix .venv-,$(SUITES) moto) build dist demo src/mocpack/_core* $(dir $(PAGE)) \

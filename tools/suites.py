@@ -40,6 +40,7 @@ SUITES = {
     "s3": Suite(("s3fs>=2024.2",), "tests/s3", needs=("moto",)),
     "stores": Suite(("pylance>=1", "datasets>=4", "zarr>=3"), "tests/stores"),
     "torch": Suite(("torch", "torchdata>=0.11"), "tests/torch"),
+    "trainers": Suite(("mjlab==1.6.0", "torch"), "tests/trainers"),
     "webtransport": Suite(("aioquic>=1.2", "cryptography>=42"), "tests/webtransport"),
 }
 # mocpack itself with the packages that uv chooses; the environment is made for every run

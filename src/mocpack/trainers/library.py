@@ -79,6 +79,10 @@ class MotionLibrary:
     skeletons : array, shape (N,)
         Index of each clip's skeleton; `body_names`, `joint_names` and `contact_names` have one
         entry per skeleton.
+    joint_axes : tuple of array, shape (H, 3)
+        Axis of each joint in the frame of its body, per skeleton.
+    body_count, angle_count : int
+        B and H of states: those of the largest skeletons.
     nbytes : int
         Bytes of all rows.
     row_error : RowError
@@ -123,11 +127,13 @@ class MotionLibrary:
         self.body_names = tuple(layout.body_names for layout in rows.layouts)
         self.joint_names = tuple(layout.joint_names for layout in rows.layouts)
         self.contact_names = tuple(layout.contact_names for layout in rows.layouts)
+        self.joint_axes = tuple(layout.joint_axes for layout in rows.layouts)
         self.nbytes, self.row_error = rows.words.nbytes, rows.error
         tables = skeleton_tables(rows.layouts)
         names = self.body_names, self.joint_names, self.contact_names
         bodies, angles, contacts = (max(map(len, one)) for one in names)
         sizes, is_w_first = (bodies, angles, contacts), quaternion == "wxyz"
+        self.body_count, self.angle_count = bodies, angles
         self._engine: Engine
         if gpu is None:
             self.device = "cpu"

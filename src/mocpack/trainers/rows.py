@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,8 @@ import numpy.typing as npt
 from mocpack.codec import WindowWriter
 from mocpack.common.arrays import F32, F64, AnyArray
 from mocpack.common.choice import list_names
+from mocpack.common.source import open_source
+from mocpack.container.chunks import read_chunk_head
 from mocpack.cores import core_count
 from mocpack.corpora.reading import Corpus
 from mocpack.errors import FormatError, LimitWarning, MemoryLimitError, UsageError, name_errors
@@ -72,22 +75,28 @@ class Rows:
 
 def load_rows(corpus: Corpus, clips: Sequence[int], dtype: str, order: str) -> Rows:
     """Decode these clips of an archive; `dtype` is float32 or float16."""
-    bases = corpus.index.columns[clips, 0]
-    _, firsts, kinds = np.unique(bases, return_index=True, return_inverse=True)
-    layouts, readers = [], []
-    for first in firsts.tolist():
-        motion, name = corpus.motion(clips[first]), corpus.names[clips[first]]
+    layouts: dict[tuple[object, ...], Layout] = {}
+    readers: list[_Reader] = []
+    groups = _group_clips(corpus, clips)
+    skeletons = np.zeros(len(groups), np.int64)
+    kinds = np.zeros(len(clips), np.int64)
+    for number, group in enumerate(groups.values()):
+        motion, name = corpus.motion(clips[group[0]]), corpus.names[clips[group[0]]]
         if not isinstance(motion.header, ClipHeader):
             raise UsageError(
                 f"clip {name!r} is a vertex animation; select skeletal clips with where="
             )
         with name_errors(f"clip {name!r}", UsageError):
-            layouts.append(row_layout(motion.header, order, _contact_names(motion.take_data)))
-        readers.append(_Reader(corpus, motion))
+            layout = row_layout(motion.header, order, _contact_names(motion.take_data))
+        layouts.setdefault(layout.key, layout)
+        skeletons[number] = list(layouts).index(layout.key)
+        readers.append(_Reader(corpus, motion, layout))
+        kinds[group] = number
     table = np.zeros(len(clips), CLIP)
-    table["frames"], table["skeleton"] = corpus.index.frame_counts[clips], kinds
+    table["frames"], table["skeleton"] = corpus.index.frame_counts[clips], skeletons[kinds]
     table["rate"] = 1 / corpus.index.frame_times[clips]
-    sizes = table["frames"].astype(np.int64) * np.array([one.width for one in layouts])[kinds]
+    widths = np.array([layout.width for layout in layouts.values()])
+    sizes = table["frames"].astype(np.int64) * widths[table["skeleton"]]
     ends = np.cumsum(sizes)
     table["first_word"] = ends - sizes
     words = np.empty(int(ends[-1]), np.uint16 if dtype == "float16" else np.float32)
@@ -96,17 +105,17 @@ def load_rows(corpus: Corpus, clips: Sequence[int], dtype: str, order: str) -> R
 
     def load(at: int) -> None:
         own, clip = table[at], clips[at]
-        layout = layouts[own["skeleton"]]
+        reader = readers[kinds[at]]
         place = slice(int(own["first_word"]), int(ends[at]))
-        shape = int(own["frames"]), layout.width
+        shape = int(own["frames"]), reader.layout.width
         target = words[place].reshape(shape)
         rows = target if dtype == "float32" else np.empty(shape, np.float32)
         with name_errors(f"clip {corpus.names[clip]!r}", FormatError, MemoryLimitError, UsageError):
-            readers[own["skeleton"]].read(clip, layout, rows)
-        if _is_outside_limits(layout, rows):
+            reader.read(clip, rows)
+        if _is_outside_limits(reader.layout, rows):
             outside.append(corpus.names[clip])
         if dtype == "float16":
-            own["origin"], own["step"], errors[at] = _write_halves(layout, rows, target)
+            own["origin"], own["step"], errors[at] = _write_halves(reader.layout, rows, target)
 
     def load_some(start: int) -> None:
         for at in range(start, min(start + CLIPS_PER_TASK, len(clips))):
@@ -127,20 +136,54 @@ def load_rows(corpus: Corpus, clips: Sequence[int], dtype: str, order: str) -> R
             LimitWarning,
             stacklevel=3,
         )
-    return Rows(words, table, layouts, RowError(*map(float, errors.max(axis=0))))
+    return Rows(words, table, list(layouts.values()), RowError(*map(float, errors.max(axis=0))))
+
+
+def _group_clips(corpus: Corpus, clips: Sequence[int]) -> dict[object, list[int]]:
+    """Return the positions in `clips` of clips that have one skeleton and one robot.
+
+    Clips that share their skeleton have the same one; if they do not share their metadata, which
+    describes the robot, each is looked at.
+    """
+    bases = corpus.index.columns[clips, 0].tolist()
+    is_shared: dict[int, bool] = {}
+    groups: dict[object, list[int]] = {}
+    for at, (clip, base) in enumerate(zip(clips, bases, strict=True)):
+        if base not in is_shared:
+            has_robot = "robot" in corpus.motion(clip).header.metadata
+            is_shared[base] = not has_robot or _shares_metadata(corpus.index.bases[base - 1])
+        key: object = base
+        if not base:
+            key = 0, at
+        elif not is_shared[base]:
+            key = base, json.dumps(corpus.motion(clip).header.metadata.get("robot"), default=str)
+        groups.setdefault(key, []).append(at)
+    return groups
+
+
+def _shares_metadata(base: bytes) -> bool:
+    """Return whether metadata is among the chunks that clips share."""
+    source, at = open_source(base), 0
+    while at < len(base):
+        tag, body, size, _ = read_chunk_head(source, at)
+        if tag == "meta":
+            return True
+        at = body + size
+    return False
 
 
 class _Reader:
     """Decodes the clips of one skeleton, on several threads at once."""
 
-    def __init__(self, corpus: Corpus, like: Motion) -> None:
-        self._corpus, self._lock = corpus, Lock()
+    def __init__(self, corpus: Corpus, like: Motion, layout: Layout) -> None:
+        self._corpus, self.layout, self._lock = corpus, layout, Lock()
         has_contacts = bool(_contact_names(like.take_data))
         opener = None if has_contacts else like.window_opener
         self._open: Callable[[bytes], WindowWriter | None] = opener or (lambda data: None)
 
-    def read(self, clip: int, layout: Layout, rows: F32) -> None:
+    def read(self, clip: int, rows: F32) -> None:
         """Write the rows (T, width) of a clip."""
+        layout = self.layout
         writer = self._open(self._corpus.read(clip))
         take_data = TakeData()
         if writer is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -82,6 +83,15 @@ class Layout:
     bodies: tuple[Frame, ...]
     angle_rows: tuple[int, ...]  # hinge of each angle of a state
 
+    @cached_property
+    def key(self) -> tuple[object, ...]:
+        """What distinguishes the layout from others."""
+        tables = skeleton_tables([self])
+        arrays = tables.joints, tables.hinges, tables.levels, tables.angle_columns, tables.skeletons
+        names = self.body_names, self.joint_names, self.contact_names
+        limits = b"" if self.hinges is None else self.hinges.limits.tobytes()
+        return *names, limits, *(array.tobytes() for array in arrays)
+
     @property
     def motion_width(self) -> int:
         return sum(part.stop - part.start for part in self.columns)
@@ -90,6 +100,11 @@ class Layout:
     def width(self) -> int:
         """Numbers per row."""
         return self.motion_width + len(self.contact_names)
+
+    @property
+    def joint_axes(self) -> F64:
+        """Axes (H, 3) of the joints of a robot, in the order of `joint_names`."""
+        return np.zeros((0, 3)) if self.hinges is None else self.hinges.axes[list(self.angle_rows)]
 
     def write(self, from_plan: F32, rows: F32) -> None:
         """Write the motion of rows (T, width) from the plan's rows."""

@@ -145,7 +145,7 @@ def test_tensors_of_other_packages_are_read_where_they_are():
     part = tensors.memory_of(array[1:], "x")
     assert part.pointer == array.ctypes.data + 16
     for wrong in (array[:, ::2], array.T):
-        with pytest.raises(UsageError, match="x must be contiguous"):
+        with pytest.raises(UsageError, match="contiguous"):
             tensors.memory_of(wrong, "x")
 
 

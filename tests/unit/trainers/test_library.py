@@ -1,9 +1,11 @@
 """States of a motion library equal kinematics in double precision and trainers' definitions."""
 
+import json
 import subprocess
 import sys
 import warnings
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -225,6 +227,20 @@ def test_velocities_of_bodies_are_those_of_the_trainer(robots, name, define):
         assert np.abs(between.angular_velocities[:, :bodies] - expected).max() < 2e-4
 
 
+@pytest.mark.parametrize("name", ["protomotions", "sonic", "twist"])
+def test_velocities_are_those_that_the_trainers_code_computed(robots, name):
+    # velocities.json: the code of the version that it states, on the motion of the first clip
+    given = json.loads(Path(__file__).with_name("velocities.json").read_text())[name]
+    found = MotionLibrary(robots, "cpu", velocity=name)
+    state = found.frames(np.zeros(len(given["frames"]), np.int64), given["frames"])
+    bodies, count = given["bodies"], len(given["angle"][0])
+    assert state.linear_velocities[:, bodies] == pytest.approx(np.array(given["linear"]), abs=2e-4)
+    assert state.angular_velocities[:, bodies] == pytest.approx(
+        np.array(given["angular"]), abs=2e-4
+    )
+    assert state.angle_velocities[:, :count] == pytest.approx(np.array(given["angle"]), abs=2e-4)
+
+
 def test_velocities_of_twist_average_19_forward_differences(robots):
     found = MotionLibrary(robots, "cpu", velocity="twist")
     box = np.full(19, 1 / 19)
@@ -358,6 +374,25 @@ def test_a_g1_takes_144_bytes_per_frame(tmp_path):
     path = packed(tmp_path, {"g1": clip})
     assert MotionLibrary(path, "cpu").nbytes == 144 * FRAMES
     assert MotionLibrary(path, "cpu", "float16").nbytes == 72 * FRAMES
+
+
+def test_clips_of_one_robot_have_one_skeleton_and_those_of_another_their_own(tmp_path):
+    clips = {f"clip{k}": robot_clip(urdf(1), tmp_path, seed=k) for k in range(3)}
+    # a body that is fixed to a link is in the metadata alone
+    body = [0, "camera", 0, 0.1, 0.2, 0.3, 0.0, 0.0, 0.0, 1.0]
+    for k, clip in enumerate(clips.values()):
+        robot = dict(clip.metadata["robot"])
+        metadata = {"robot": robot, "take": k}
+        if k == 2:
+            metadata["robot"] = robot | {"fixed": [body, *robot.get("fixed", [])]}
+        header = clip.with_header(metadata=metadata)
+        clips[f"clip{k}"] = Clip(header, clip.rotations, clip.translations)
+    found = MotionLibrary(packed(tmp_path, clips), "cpu")
+    assert found.skeletons.tolist() == [0, 0, 1]
+    assert found.body_names[1] == ("camera", *found.body_names[0])
+    state = found.frames([2, 2], [0, 5])
+    apart = np.linalg.norm(state.positions[:, 0] - state.positions[:, 1], axis=1)
+    assert apart == pytest.approx(np.sqrt(0.14), abs=1e-5)
 
 
 def test_contact_tracks_are_part_of_the_states(tmp_path):
