@@ -40,7 +40,7 @@ def on_gpu(archive, *options, **named):
 
 
 def as_numpy(state):
-    return [torch.as_tensor(array).cpu().numpy() for array in state]
+    return [torch.from_dlpack(array).cpu().numpy() for array in state]
 
 
 @pytest.mark.parametrize("velocity", VELOCITIES)
