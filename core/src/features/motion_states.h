@@ -1,14 +1,14 @@
 // States of all bodies at any time of a motion, from rows of root pose, joint angles and local rotations.
 //
 // Compilers of C++ and CUDA's NVRTC read this header, so that CPU and GPU share one definition. It includes
-// nothing but math.h. A state is computed by a group of lanes that share scratch memory: on the CPU one.
+// nothing else on a GPU. A state is computed by a group of lanes that share scratch memory: on the CPU one.
 #pragma once
 
 #ifdef __CUDACC__
 #define MOCPACK_STATES __device__ inline
 #define MOCPACK_KEEP_LOOP _Pragma("unroll 1") // short code fits the cache of instructions
 #else
-#include <math.h>
+#include "math/elementary.h"
 #define MOCPACK_STATES inline
 #define MOCPACK_KEEP_LOOP
 #endif
@@ -173,6 +173,24 @@ MOCPACK_STATES Turn normalize(Turn q)
 	return {s * q.x, s * q.y, s * q.z, s * q.w};
 }
 
+MOCPACK_STATES void sine_and_cosine(float angle, float* sine, float* cosine)
+{
+#ifdef __CUDACC__
+	sincospif(0.318309886183790672f * angle, sine, cosine); // needs no long code for large angles
+#else
+	*sine = float(math::sin(angle)), *cosine = float(math::cos(angle));
+#endif
+}
+
+MOCPACK_STATES float arc_tangent(float y, float x)
+{
+#ifdef __CUDACC__
+	return ::atan2f(y, x);
+#else
+	return float(math::atan2(y, x));
+#endif
+}
+
 // Returns the rotation from a to b on the shorter way, with w >= 0.
 MOCPACK_STATES Turn change(Turn a, Turn b)
 {
@@ -185,16 +203,7 @@ MOCPACK_STATES Vector turn_vector(Turn a, Turn b)
 {
 	const Turn d = change(a, b);
 	const float s = sqrtf(d.x * d.x + d.y * d.y + d.z * d.z);
-	return (s > 1e-6f ? 2 * atan2f(s, d.w) / s : 2) * Vector{d.x, d.y, d.z};
-}
-
-MOCPACK_STATES void sine_and_cosine(float angle, float* sine, float* cosine)
-{
-#ifdef __CUDACC__
-	sincospif(0.318309886183790672f * angle, sine, cosine); // needs no long code for large angles
-#else
-	*sine = sinf(angle), *cosine = cosf(angle);
-#endif
+	return (s > 1e-6f ? 2 * arc_tangent(s, d.w) / s : 2) * Vector{d.x, d.y, d.z};
 }
 
 MOCPACK_STATES Turn slerp(Turn a, Turn b, float u)
@@ -202,7 +211,7 @@ MOCPACK_STATES Turn slerp(Turn a, Turn b, float u)
 	const Turn d = change(a, b);
 	const float s = sqrtf(d.x * d.x + d.y * d.y + d.z * d.z);
 	float sine, cosine;
-	sine_and_cosine(u * atan2f(s, d.w), &sine, &cosine);
+	sine_and_cosine(u * arc_tangent(s, d.w), &sine, &cosine);
 	const float f = s > 1e-6f ? sine / s : u;
 	return normalize(multiply({f * d.x, f * d.y, f * d.z, cosine}, a));
 }
