@@ -35,6 +35,7 @@ from mocpack.errors import (
     TruncatedError,
     UnsupportedVersionError,
     UsageError,
+    name_errors,
 )
 from mocpack.model.clip import AnyHeader, require_skeleton
 from mocpack.model.header import BaseClip
@@ -576,7 +577,5 @@ def _parse_units(codec: Codec) -> None:
             value = getattr(codec, name)
             if not isinstance(value, str):
                 continue
-            try:
+            with name_errors(f"{codec.codec_id}: {name}", UsageError):
                 object.__setattr__(codec, name, parse(value))
-            except UsageError as error:
-                raise UsageError(f"{codec.codec_id}: {name}: {error}") from error

@@ -129,6 +129,20 @@ def name_errors(name: object, *kinds: type[MocpackError]) -> Iterator[None]:
         raise
 
 
+@contextmanager
+def convert_errors(
+    kinds: type[Exception] | tuple[type[Exception], ...],
+    what: str = "",
+    *,
+    to: type[MocpackError] = CorruptionError,
+) -> Iterator[None]:
+    """Turn errors of these kinds in this block into `to`; their messages start with `what`."""
+    try:
+        yield
+    except kinds as error:
+        raise to(f"{what}: {error}" if what else str(error)) from error
+
+
 def describe_bug(error: Exception) -> str:
     """Return the message for an internal error, with its type and location for a bug report."""
     at = error.__traceback__

@@ -38,6 +38,7 @@ from mocpack.errors import (
     SceneError,
     UnsupportedVersionError,
     UsageError,
+    convert_errors,
 )
 from mocpack.model.clip import AnyHeader, Clip, ClipHeader
 from mocpack.model.codec_clip import codec_header, restore_take_data
@@ -460,10 +461,8 @@ def _hold_to_end(layer: Layer, finer: Layer) -> Layer:
 def _restore(
     found: Clip, header: ClipHeader, take_data: TakeData, joints: Sequence[int] | None = None
 ) -> Clip:
-    try:
+    with convert_errors(InvalidClipError):
         return restore_take_data(found, header, take_data, joints)
-    except InvalidClipError as error:
-        raise CorruptionError(str(error)) from error
 
 
 def select_clip(source: Source, name: str | None) -> Source:

@@ -15,7 +15,7 @@ from mocpack.codec import Codec
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.floats import read_finite_floats
 from mocpack.common.arrays import F64
-from mocpack.errors import CorruptionError, InvalidClipError
+from mocpack.errors import CorruptionError, InvalidClipError, convert_errors
 from mocpack.model.clip import AnyClip, AnyHeader, VertexClip, VertexHeader
 from mocpack.model.dofs import from_dofs, select_coded_dofs, to_dofs
 
@@ -44,7 +44,7 @@ class Raw(Codec[AnyClip, AnyHeader]):
 
     def decode(self, payload: bytes, header: AnyHeader) -> AnyClip:
         read = FieldReader(payload, "raw payload")
-        try:
+        with convert_errors(InvalidClipError, "raw payload"):
             if isinstance(header, VertexHeader):
                 shape = (header.frame_count, header.vertex_count, 3)
                 vertices = _floats(read, int(np.prod(shape))).reshape(shape)
@@ -53,8 +53,6 @@ class Raw(Codec[AnyClip, AnyHeader]):
             matrix = _read_matrix(read, header.frame_count, header.skeleton.channel_count)
             read.end()
             return from_dofs(matrix, header)
-        except InvalidClipError as error:
-            raise CorruptionError(f"raw payload: {error}") from error
 
 
 def _read_matrix(read: FieldReader, frames: int, columns: int) -> F64:

@@ -36,7 +36,7 @@ from mocpack.container.archive_index import (
     pack_index,
 )
 from mocpack.container.chunks import ARCHIVE_MAGIC, pack_chunk
-from mocpack.errors import InvalidClipError, TruncatedError, UsageError
+from mocpack.errors import InvalidClipError, TruncatedError, UsageError, convert_errors
 
 BASE_ID_BYTES = 4  # leading bytes of the SHA-256 of shared bytes
 SHARED_CHUNKS = ("SKEL", "MESH", "REST", "HING")
@@ -243,10 +243,8 @@ def read_stored_clips(
 
 def check_name(name: str) -> None:
     """Raise if a name is not a valid clip name."""
-    try:
+    with convert_errors(InvalidClipError, to=UsageError):
         check_text(name, MAX_NAME_BYTES, "a clip name")
-    except InvalidClipError as error:
-        raise UsageError(str(error)) from error
     if not name:
         raise UsageError("a clip name must not be empty")
 

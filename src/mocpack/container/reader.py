@@ -20,7 +20,7 @@ from mocpack.container.head import Errors, JointErrors
 from mocpack.container.skel import CHANNELS
 from mocpack.container.take_chunks import Chunk
 from mocpack.container.track import TrackHead, track_head, track_values
-from mocpack.errors import CorruptionError, InvalidClipError
+from mocpack.errors import InvalidClipError, convert_errors
 from mocpack.model.header import AnyHeader, ClipHeader, VertexHeader
 from mocpack.model.hinges import Hinges
 from mocpack.model.skeleton import Skeleton
@@ -125,15 +125,13 @@ class Reader:
         if self.parsed.is_vertices or not self.parsed.has_take_data:
             return NO_TAKE_DATA
         file, valid = self.parsed, self.parsed.valid()
-        try:
+        with convert_errors(InvalidClipError):
             return TakeData(
                 file.moving_scales(),
                 file.times(),
                 None if valid is None else np.asarray(valid).view(np.bool_),
                 {head.name: self._read_track(i, head) for i, head in enumerate(self.track_heads)},
             )
-        except InvalidClipError as error:
-            raise CorruptionError(str(error)) from error
 
     def take_data_memory(self) -> int:
         """Return the memory in bytes that reading `take_data` may use."""
@@ -202,11 +200,9 @@ def _build_skeleton(
     translated, unit = found.pop("translated_joints"), found.pop("unit")
     given = {name: value for name, value in found.items() if value is not None}
     given["channels"] = tuple(tuple(CHANNELS[c] for c in codes) for codes in given["channels"])
-    try:
+    with convert_errors(InvalidClipError, "header"):
         given["hinges"] = _build_hinges(given["hinges"])
         return Skeleton(**given), translated, unit
-    except InvalidClipError as error:
-        raise CorruptionError(f"header: {error}") from error
 
 
 _cached_skeleton = lru_cache(MAX_CACHED_SKELETONS)(_build_skeleton)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from mocpack.coding.fields import FieldWriter
 from mocpack.common.texts import check_text
 from mocpack.container.chunks import FORMAT_VERSION, MAGIC, pack_chunk
-from mocpack.errors import InvalidClipError, UsageError
+from mocpack.errors import InvalidClipError, UsageError, convert_errors
 
 CLIP = "CLIP"
 MAX_CLIP_NAME = 1024  # bytes of UTF-8
@@ -19,10 +19,8 @@ def pack_scene(files: Mapping[str, bytes]) -> bytes:
         raise UsageError("a scene needs at least one clip, got none")
     parts = [MAGIC + bytes([FORMAT_VERSION])]
     for name, data in files.items():
-        try:
+        with convert_errors(InvalidClipError, to=UsageError):
             check_text(name, MAX_CLIP_NAME, "a clip name")
-        except InvalidClipError as error:
-            raise UsageError(str(error)) from error
         body = FieldWriter()
         body.sized(name.encode())
         body.raw(data)

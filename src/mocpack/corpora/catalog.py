@@ -18,7 +18,7 @@ from mocpack.common.optional_packages import require
 from mocpack.common.units import to_millimeters
 from mocpack.container import DEFAULT_LIMIT, Index, base_id, to_stored_clip
 from mocpack.corpora.parquet import read_parquet
-from mocpack.errors import CorruptionError, UsageError, name_errors
+from mocpack.errors import CorruptionError, UsageError, convert_errors, name_errors
 from mocpack.motion import Motion
 
 if TYPE_CHECKING:
@@ -117,10 +117,10 @@ def check_labels(
     Call it before packing: it builds such a catalog, so that nothing can fail after packing.
     """
     table = add_labels(make_table([{CLIP_COLUMN: name} for name in names]), meta, pattern)
-    try:
+    with convert_errors(
+        import_arrow().ArrowException, "a catalog cannot hold the columns of --meta", to=UsageError
+    ):
         table_to_bytes(table if old is None else concat_tables([old, table]))
-    except import_arrow().ArrowException as error:
-        raise UsageError(f"a catalog cannot hold the columns of --meta: {error}") from error
 
 
 def add_labels(own: Table, meta: Table | None, pattern: str | None) -> Table:
@@ -167,18 +167,16 @@ def join_columns(own: Table, meta: Table, option: str) -> Table:
 def concat_tables(tables: Sequence[Table]) -> Table:
     """Return the rows of several catalogs; missing columns become null."""
     pa = import_arrow()
-    try:
+    with convert_errors(pa.ArrowException, "catalogs have incompatible columns", to=UsageError):
         return pa.concat_tables(tables, promote_options="permissive")
-    except pa.ArrowException as error:
-        raise UsageError(f"catalogs have incompatible columns: {error}") from error
 
 
 def names_to_columns(names: Sequence[str], pattern: str) -> Table:
     """Return a table of the named groups that `pattern` matches in each name."""
-    try:
+    with convert_errors(
+        (re.error, OverflowError, RecursionError), f"--name-pattern {pattern!r}", to=UsageError
+    ):
         groups = [*re.compile(pattern).groupindex]
-    except (re.error, OverflowError, RecursionError) as error:
-        raise UsageError(f"--name-pattern {pattern!r}: {error}") from error
     if not groups:
         raise UsageError(f"--name-pattern {pattern!r} needs a named group, such as (?P<subject>…)")
     rows = [
@@ -211,7 +209,7 @@ def read_meta(path: str | Path) -> Table:
     """Read a user's table: Parquet, CSV or JSON lines, by its suffix."""
     path, suffix = str(path), Path(path).suffix.lower()
     pa = import_arrow()
-    try:
+    with convert_errors(pa.ArrowException, f"{path}", to=UsageError):
         if suffix == ".csv":
             # a clip named 0123 must stay text
             csv = require("pyarrow.csv", extra="corpus", purpose=PURPOSE)
@@ -221,8 +219,6 @@ def read_meta(path: str | Path) -> Table:
             return require("pyarrow.json", extra="corpus", purpose=PURPOSE).read_json(path)
         if suffix in (".parquet", ".pq"):
             return import_parquet().read_table(path)
-    except pa.ArrowException as error:
-        raise UsageError(f"{path}: {error}") from error
     raise UsageError(f"{path}: a table must be .parquet, .csv or .jsonl")
 
 
@@ -271,15 +267,13 @@ def read_table(data: bytes, rows: int | None = None, limit: int | None = DEFAULT
     `limit` is the memory in bytes that the table may take, None for no limit.
     """
     pa = import_arrow()
-    try:
+    with convert_errors((pa.ArrowException, OSError, UnicodeDecodeError), "catalog"):
         with name_errors("catalog"):
             table = read_parquet(data, rows, limit).replace_schema_metadata(None)
         table.validate(full=True)  # texts that are not UTF-8
         names = table.column_names
         if CLIP_COLUMN in names:
             table.column(CLIP_COLUMN).cast(pa.string())
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise CorruptionError(f"catalog: {error}") from error
     if CLIP_COLUMN not in names:
         raise CorruptionError(f"catalog: column {CLIP_COLUMN!r} is missing")
     twice = next((name for name in names if names.count(name) > 1), None)

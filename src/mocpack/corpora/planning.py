@@ -24,7 +24,7 @@ from mocpack.container import check_name
 from mocpack.corpora import storage
 from mocpack.corpora.packing import PackOptions
 from mocpack.corpora.storage import FileInfo
-from mocpack.errors import CorruptionError, FormatError, MocpackError, UsageError
+from mocpack.errors import CorruptionError, FormatError, MocpackError, UsageError, convert_errors
 from mocpack.io import (
     check_inside_folder,
     find_companions,
@@ -298,10 +298,8 @@ def _parse_packing(row: JsonObject, where: str) -> PackOptions:
     target, reading = options["target"], options["reading"]
     if not is_object(target) or not is_object(reading):
         raise FormatError(f"{where}: target and reading must be objects, got {options!r:.80}")
-    try:
+    with convert_errors(UsageError, f"{where}", to=FormatError):
         return PackOptions(codec, cast(EncoderOptions, target), cast(ReadOptions, reading), frames)
-    except UsageError as error:
-        raise FormatError(f"{where}: {error}") from error
 
 
 def _parse_row(row: JsonObject, where: str) -> PlannedFile:
@@ -311,8 +309,6 @@ def _parse_row(row: JsonObject, where: str) -> PlannedFile:
     size = get_member(row, "bytes", int, where, FormatError)
     if size < 0:
         raise FormatError(f"{where}: bytes must be at least 0, got {size}")
-    try:
+    with convert_errors(UsageError, f"{where}", to=FormatError):
         check_name(name)
-    except UsageError as error:
-        raise FormatError(f"{where}: {error}") from error
     return PlannedFile(name, path, size, mark)

@@ -13,7 +13,13 @@ import numpy.typing as npt
 
 from mocpack.common.arrays import F64
 from mocpack.common.json_object import JsonObject
-from mocpack.errors import CorruptionError, InvalidClipError, UnsupportedClipError
+from mocpack.errors import (
+    CorruptionError,
+    InvalidClipError,
+    UnsupportedClipError,
+    convert_errors,
+    name_errors,
+)
 from mocpack.io import npz
 from mocpack.io.assumptions import STAND_IN_BONES
 from mocpack.io.npz import Arrays
@@ -110,7 +116,7 @@ def read(
     # Only the root is converted from z up to y up; the other rotations are local.
     turns[:, 0] = rotations.multiply(rotations.from_matrix(upright), turns[:, 0])
     meters = 1.0 if unit is None else unit
-    try:
+    with convert_errors(InvalidClipError):
         return Clip.build(
             skeleton,
             turns,
@@ -122,8 +128,6 @@ def read(
             # The pelvis position of the body model, which `trans` does not include.
             | ({} if body_model is None else {"pelvis": root.tolist()}),
         )
-    except InvalidClipError as error:
-        raise CorruptionError(str(error)) from error
 
 
 def write(clip: Clip) -> bytes:
@@ -236,11 +240,9 @@ def _build_skeleton(count: int, betas: F64, body_model: str | Path | None) -> tu
 
 def _read_model_joints(path: Path, count: int, betas: F64) -> F64:
     """Return the joint positions (J, 3) of a body with this shape, from its model's .npz file."""
-    try:
+    with name_errors(f"body model {path}", CorruptionError):
         model = Arrays(path.read_bytes())
         regressor, shape, blends = map(model.numbers, ("J_regressor", "v_template", "shapedirs"))
-    except CorruptionError as error:
-        raise CorruptionError(f"body model {path}: {error}") from error
     vertices = len(shape)
     fits = shape.shape == (vertices, 3) and blends.shape[:2] == (vertices, 3) and blends.ndim == 3
     if count == len(BODY) and len(regressor) in BODY_MODELS:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from mocpack.common.arrays import F64
 from mocpack.common.json_object import Json, JsonObject, get_member, is_object
-from mocpack.errors import CorruptionError
+from mocpack.errors import CorruptionError, convert_errors
 from mocpack.io import npz
 from mocpack.model.clip import Clip, ClipHeader
 from mocpack.model.hinges import Hinges
@@ -139,11 +139,9 @@ def _read_take_data(arrays: npz.Arrays) -> TakeData:
     tracks = {}
     for i, head in enumerate(_read_json(arrays, "tracks", list)):
         fields = head if is_object(head) else {}
-        try:
+        with convert_errors((OverflowError, ValueError), "tracks"):
             name = get_member(fields, "name", str, f"track{i}")
             tracks[name] = _read_track(arrays, f"track{i}", fields)
-        except (OverflowError, ValueError) as error:
-            raise CorruptionError(f"tracks: {error}") from error
     return TakeData(
         _read_optional(arrays, "scales"),
         _read_optional(arrays, "times"),
@@ -212,10 +210,8 @@ def _read_json(arrays: npz.Arrays, name: str, kind: type[T]) -> T:
     """Return the JSON value of this name, or an empty one if it is missing."""
     if name not in arrays:
         return kind()
-    try:
+    with convert_errors((json.JSONDecodeError, RecursionError), f"{name}"):
         value: object = json.loads("".join(arrays.texts(name)))
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise CorruptionError(f"{name}: {error}") from error
     if not isinstance(value, kind):
         raise CorruptionError(f"{name}: not {'an object' if kind is dict else 'a list'}")
     return value

@@ -25,6 +25,7 @@ from mocpack.errors import (
     FormatError,
     TruncatedError,
     UnsupportedVersionError,
+    convert_errors,
     name_errors,
 )
 from mocpack.io import meshopt
@@ -277,10 +278,8 @@ def _decode_inline(uri: str, number: int) -> bytes:
     head, comma, text = uri.partition(",")
     if not comma or not head.endswith(";base64"):
         raise CorruptionError(f"buffers[{number}].uri must be base64")
-    try:
+    with convert_errors((binascii.Error, ValueError), f"buffers[{number}].uri is invalid base64"):
         return base64.b64decode(unquote(text), validate=True)
-    except (binascii.Error, ValueError) as error:
-        raise CorruptionError(f"buffers[{number}].uri is invalid base64: {error}") from error
 
 
 def get_objects(holder: JsonObject, name: str, what: str = "") -> list[JsonObject]:

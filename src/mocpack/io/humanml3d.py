@@ -25,7 +25,7 @@ import numpy as np
 
 from mocpack.common.arrays import F64
 from mocpack.common.json_object import JsonObject
-from mocpack.errors import CorruptionError, InvalidClipError, UnsupportedClipError
+from mocpack.errors import CorruptionError, InvalidClipError, UnsupportedClipError, convert_errors
 from mocpack.io import npz
 from mocpack.io.amass import BODY
 from mocpack.io.assumptions import choose_frame_rate
@@ -81,7 +81,7 @@ def read(data: bytes, *, unit: float | None = None, fps: float | None = None) ->
     offsets, turns = fit_skeleton(positions, PARENTS, rest)
     channels = (DEFAULT_ROOT, *[DEFAULT_JOINT] * (JOINTS - 1))
     metadata: JsonObject = {"source": "HumanML3D"}
-    try:
+    with convert_errors(InvalidClipError):
         clip = Clip.build(
             Skeleton(JOINT_NAMES, PARENTS, offsets, channels=channels),
             turns,
@@ -90,8 +90,6 @@ def read(data: bytes, *, unit: float | None = None, fps: float | None = None) ->
         )
         error = np.linalg.norm(clip.positions() - positions, axis=-1).max()
         return clip.replace(metadata=metadata | {"fit_error_mm": float(f"{1000 * error:.3g}")})
-    except InvalidClipError as error:
-        raise CorruptionError(str(error)) from error
 
 
 def write(clip: Clip) -> bytes:

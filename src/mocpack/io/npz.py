@@ -17,7 +17,7 @@ import numpy.typing as npt
 from mocpack.common.arrays import F64
 from mocpack.common.choice import list_names
 from mocpack.common.json_object import JsonObject
-from mocpack.errors import CorruptionError, FormatError, TruncatedError
+from mocpack.errors import CorruptionError, FormatError, TruncatedError, convert_errors
 from mocpack.io.assumptions import choose_frame_rate
 
 MAX_BYTES = 4 << 30  # of all arrays
@@ -42,10 +42,8 @@ class Arrays:
     """The arrays of an .npz file by name, read on request."""
 
     def __init__(self, data: bytes) -> None:
-        try:
+        with convert_errors(ZIP_ERRORS, "invalid .npz file"):
             self._zip = zipfile.ZipFile(io.BytesIO(data))
-        except ZIP_ERRORS as error:
-            raise CorruptionError(f"invalid .npz file: {error}") from error
         self._members = {
             info.filename.removesuffix(".npy"): info
             for info in self._zip.infolist()

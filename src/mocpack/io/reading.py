@@ -14,11 +14,11 @@ import numpy as np
 
 from mocpack.common.choice import check_fps
 from mocpack.errors import (
-    CorruptionError,
     FormatError,
     InvalidClipError,
     UnsupportedClipError,
     UsageError,
+    convert_errors,
     name_errors,
 )
 from mocpack.io.amc import list_skeletons
@@ -88,11 +88,9 @@ def parse_bytes(
         extra["allow_outside"] = allow_outside
     # Readers and clips report impossible numbers themselves, so numpy need not warn.
     with name_errors(name, FormatError, UsageError), np.errstate(all="ignore"):
-        try:
+        with convert_errors((InvalidClipError, UnsupportedClipError)):
             clip = chosen.read(data, unit=unit, **extra)
             check_coordinates(clip)
-        except (InvalidClipError, UnsupportedClipError) as error:
-            raise CorruptionError(str(error)) from error
         return sample_evenly(clip, options.get("fps"))
 
 

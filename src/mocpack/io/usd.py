@@ -16,7 +16,13 @@ from mocpack.common.arrays import F64
 from mocpack.common.choice import check_fps, list_names
 from mocpack.common.json_object import Json
 from mocpack.common.texts import shorten_text
-from mocpack.errors import CorruptionError, FormatError, InvalidClipError, name_errors
+from mocpack.errors import (
+    CorruptionError,
+    FormatError,
+    InvalidClipError,
+    convert_errors,
+    name_errors,
+)
 from mocpack.io import keyed_frames, usd_child
 from mocpack.io.child import Numbers, Reader, Response, motion_names, read_motion, run_reader
 from mocpack.io.text import make_unique
@@ -135,10 +141,8 @@ def _read_referenced(name: str, read_external: Callable[[str], bytes] | None) ->
         raise FormatError(
             f"cannot find the external file {name[:80]!r}, because the input is a pipe"
         )
-    try:
+    with convert_errors(OSError, f"cannot read the external file {name[:80]!r}", to=FormatError):
         return read_external(name)
-    except OSError as error:
-        raise FormatError(f"cannot read the external file {name[:80]!r}: {error}") from error
 
 
 def _read_arrays(response: UsdResponse, body: bytes) -> dict[str, F64]:

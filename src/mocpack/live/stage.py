@@ -13,7 +13,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from mocpack.common.arguments import is_finite
 from mocpack.common.json_object import Json
-from mocpack.errors import CorruptionError, UsageError
+from mocpack.errors import CorruptionError, UsageError, convert_errors
 from mocpack.live.report import read_json
 
 SUBPROTOCOL = "mocpack.live.2"
@@ -94,11 +94,9 @@ def split_address(url: str) -> SplitResult:
     >>> split_address("udp://127.0.0.1:9000").port
     9000
     """
-    try:
+    with convert_errors(ValueError, f"{url} is not a valid address", to=UsageError):
         parts = urlsplit(url)
         _ = parts.port  # urlsplit checks the port only when it is read
-    except ValueError as error:
-        raise UsageError(f"{url} is not a valid address: {error}") from error
     return parts
 
 

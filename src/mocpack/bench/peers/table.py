@@ -22,7 +22,7 @@ from mocpack.codec import Codec, Quality
 from mocpack.codecs.registry import codec_class, codec_ids, parse_assignments
 from mocpack.common.arrays import F64
 from mocpack.common.optional_packages import require
-from mocpack.errors import CorruptionError, UnknownCodecError
+from mocpack.errors import UnknownCodecError, convert_errors
 from mocpack.io import bvh
 from mocpack.model.clip import Clip, ClipHeader
 from mocpack.model.dofs import from_dofs, moving_dofs, to_dofs
@@ -196,10 +196,8 @@ class BvhXz(Codec[Clip, ClipHeader]):
         return lzma.compress(bvh.write(clip), preset=9 | lzma.PRESET_EXTREME)
 
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
-        try:
+        with convert_errors(lzma.LZMAError, "xz"):
             clip = bvh.read(lzma.decompress(payload), unit=header.unit)
-        except lzma.LZMAError as error:
-            raise CorruptionError(f"xz: {error}") from error
         return Clip(header, clip.rotations, clip.translations)
 
 

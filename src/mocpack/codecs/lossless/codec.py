@@ -36,7 +36,7 @@ from mocpack.codecs.lossless.unwrapping import unwrap
 from mocpack.coding.fields import FieldWriter, deflate
 from mocpack.coding.planes import encode_plane
 from mocpack.common.arrays import F64, I64, Mask
-from mocpack.errors import CorruptionError, InvalidClipError
+from mocpack.errors import InvalidClipError, convert_errors
 from mocpack.model.clip import AnyClip, AnyHeader, Clip, ClipHeader, VertexClip, VertexHeader
 from mocpack.model.dofs import from_channels
 
@@ -83,13 +83,11 @@ class Lossless(Codec[AnyClip, AnyHeader]):
 
     def decode(self, payload: bytes, header: AnyHeader) -> AnyClip:
         limit = max(WORKING_MEMORY_BYTES, _memory_needed(header))
-        try:
-            with np.errstate(all="ignore"):  # the clip rejects overflowed values
-                if isinstance(header, VertexHeader):
-                    return _decode_mesh(payload, header, limit)
-                return _decode_clip(payload, header, limit)
-        except InvalidClipError as error:
-            raise CorruptionError(f"lossless payload: {error}") from error
+        rejected = convert_errors(InvalidClipError, "lossless payload")
+        with rejected, np.errstate(all="ignore"):  # the clip rejects overflowed values
+            if isinstance(header, VertexHeader):
+                return _decode_mesh(payload, header, limit)
+            return _decode_clip(payload, header, limit)
 
 
 class LosslessDecoder(Decoder[AnyClip, AnyHeader]):

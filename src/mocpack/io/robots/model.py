@@ -14,7 +14,7 @@ import numpy as np
 
 from mocpack.common.arrays import F64
 from mocpack.common.json_object import Json, JsonObject
-from mocpack.errors import CorruptionError, InvalidClipError
+from mocpack.errors import CorruptionError, InvalidClipError, convert_errors
 from mocpack.model import rotations
 from mocpack.model.hinges import (
     MAX_SLIDE_AXES,
@@ -113,7 +113,7 @@ def robot_from_metadata(skeleton: Skeleton, metadata: Mapping[str, Json]) -> Rob
     stated = robot if isinstance(robot, Mapping) else {}
     rules = stated.get("mimics", {})
     home = np.zeros(3), rotations.IDENTITY
-    try:
+    with convert_errors(ValueError, "robot metadata"):
         fixed = {}
         for at, name, joint, *numbers in map(_check_list, _check_list(stated.get("fixed", []))):
             pose = np.array([*map(_check_number, numbers)])
@@ -124,8 +124,6 @@ def robot_from_metadata(skeleton: Skeleton, metadata: Mapping[str, Json]) -> Rob
         for follower, rule in rules.items() if isinstance(rules, Mapping) else ():
             leader, factor, added = _check_list(rule)
             mimics[follower] = (str(leader), _check_number(factor), _check_number(added))
-    except ValueError as error:
-        raise CorruptionError(f"robot metadata: {error}") from error
     replaced = {body.name for body in fixed.values()}
     bodies = [
         Frame(name, j, *home)
@@ -174,10 +172,8 @@ def build_robot(
         raise CorruptionError("the robot has no joint that rotates or slides")
     place = {joint: at for at, joint in enumerate(order)}
     rows = sorted(build.rows, key=lambda row: place.get(row[1].name, len(place)))
-    try:
+    with convert_errors(InvalidClipError, "robot"):
         skeleton = build.skeleton(rows)
-    except InvalidClipError as error:
-        raise CorruptionError(f"robot: {error}") from error
     mimics = {joint.name: joint.mimics for _, joint in rows if joint.mimics is not None}
     leaders = {joint.name for _, joint in rows} - set(mimics)
     for follower, (leader, _, _) in mimics.items():

@@ -8,7 +8,7 @@ import numpy as np
 
 from mocpack.common.arrays import F64
 from mocpack.common.choice import list_names
-from mocpack.errors import CorruptionError, InvalidClipError, UsageError
+from mocpack.errors import CorruptionError, InvalidClipError, UsageError, convert_errors
 from mocpack.io.assumptions import choose_frame_rate
 from mocpack.io.robots.model import UP, Robot
 from mocpack.model import rotations
@@ -143,7 +143,7 @@ def build_clip(
     for name, part in parts.items():
         if part is not None and not np.isfinite(part).all():
             raise CorruptionError(f"{name} must be finite")
-    try:
+    with convert_errors(InvalidClipError):
         clip = Clip.from_angles(
             robot.skeleton,
             angles,
@@ -154,8 +154,6 @@ def build_clip(
             metadata=metadata,
             local=local,
         )
-    except InvalidClipError as error:
-        raise CorruptionError(str(error)) from error
     dropped = np.abs(clip.angles - angles).max(axis=0) > 1
     if not dropped.any():
         return clip

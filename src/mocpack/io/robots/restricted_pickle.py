@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack.common.arrays import F64
-from mocpack.errors import CorruptionError, FormatError
+from mocpack.errors import CorruptionError, FormatError, convert_errors
 from mocpack.io.child import Reader, Response, run_reader
 from mocpack.io.npz import MAX_CODE_POINT
 from mocpack.io.robots import pickle_child
@@ -80,13 +80,13 @@ def decode_response(response: PickleResponse, body: bytes) -> object:
 
 def to_array(value: object, what: str) -> F64:
     """Return an array or a list of numbers as float64."""
-    try:
+    with convert_errors(
+        (TypeError, ValueError, AttributeError), f"{what} must be an array of numbers"
+    ):
         numbers = np.asarray(value)
         if numbers.dtype.kind not in NUMERIC_KINDS:
             raise CorruptionError(f"{what} must be an array of numbers, got {type(value).__name__}")
         return numbers.astype(np.float64)
-    except (TypeError, ValueError, AttributeError) as error:
-        raise CorruptionError(f"{what} must be an array of numbers: {error}") from error
 
 
 def _decode_value(encoded: Encoded, blocks: list[memoryview]) -> object:

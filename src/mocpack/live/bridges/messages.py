@@ -19,7 +19,7 @@ from mocpack.common.json_object import (
     is_object,
     parse_json,
 )
-from mocpack.errors import FormatError, InvalidClipError
+from mocpack.errors import FormatError, InvalidClipError, convert_errors
 from mocpack.live.client import Frame
 from mocpack.model.clip import ClipHeader
 from mocpack.model.skeleton import Skeleton
@@ -86,10 +86,8 @@ def _parse_object(message: str | bytes) -> JsonObject:
         raise FormatError(
             f"JSON message: it can have at most {MAX_MESSAGE_BYTES} bytes, got {len(message)}"
         )
-    try:
+    with convert_errors(ValueError, "JSON message: invalid JSON", to=FormatError):
         fields = parse_json(message)
-    except ValueError as error:
-        raise FormatError(f"JSON message: invalid JSON: {error}") from error
     if not is_object(fields):
         raise FormatError(f"JSON message: expected an object, got {type(fields).__name__}")
     return fields

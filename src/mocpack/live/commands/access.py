@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from mocpack.errors import UsageError
+from mocpack.errors import UsageError, convert_errors
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Access:
         """Return a TLS context that trusts the certificate; None trusts the system's."""
         if self.ca is None:
             return None
-        try:
+        with convert_errors(
+            (OSError, ssl.SSLError), f"--ca {self.ca}: cannot load a certificate", to=UsageError
+        ):
             return ssl.create_default_context(cafile=self.ca)
-        except (OSError, ssl.SSLError) as error:
-            raise UsageError(f"--ca {self.ca}: cannot load a certificate: {error}") from error

@@ -12,7 +12,7 @@ import typer
 from mocpack.cli import files
 from mocpack.cli.options import MAX_PORT
 from mocpack.common.optional_packages import require
-from mocpack.errors import UsageError
+from mocpack.errors import UsageError, convert_errors
 from mocpack.live.commands.interrupts import run_until_interrupted
 from mocpack.live.commands.recorder import Recorder
 from mocpack.live.log import LoopErrorLog
@@ -128,19 +128,19 @@ def _load_certificate(tls: str | None, key: str | None) -> ssl.SSLContext | None
     if tls is None:
         return None
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    try:
+    with convert_errors(
+        (OSError, ssl.SSLError),
+        f"--tls {tls}: cannot load a certificate with its key",
+        to=UsageError,
+    ):
         context.load_cert_chain(tls, key)
-    except (OSError, ssl.SSLError) as error:
-        raise UsageError(f"--tls {tls}: cannot load a certificate with its key: {error}") from error
     return context
 
 
 async def _serve(relay: Relay) -> None:
     asyncio.get_running_loop().set_exception_handler(LoopErrorLog())
-    try:
+    with convert_errors(OSError, f"cannot listen on {relay.host}:{relay.port}", to=UsageError):
         await relay.start()
-    except OSError as error:
-        raise UsageError(f"cannot listen on {relay.host}:{relay.port}: {error}") from error
     shown = f"; watch at {relay.url.replace('ws', 'http', 1)}/?stage=stage" if relay.pages else ""
     files.stdout().print(f"performers send to {relay.url}/stage/NAME{shown}; press Ctrl-C to stop")
     try:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from mocpack.codec import Codec, Quality
 from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
 from mocpack.common.arrays import F64
-from mocpack.errors import CorruptionError, InvalidClipError
+from mocpack.errors import CorruptionError, InvalidClipError, convert_errors
 from mocpack.model.clip import Clip, ClipHeader
 from mocpack.papers.beaudoin.codec.signals import from_signals, layout, to_signals
 from mocpack.papers.beaudoin.codec.zero_runs import join_bytes, split_bytes
@@ -97,10 +97,8 @@ class Pca(Codec[Clip, ClipHeader]):
         signals = np.empty((len(plan), frames))
         signals[~plan.is_place] = mean.values().T + directions.values().T @ projections.values()
         signals[plan.is_place] = places_.values()
-        try:
+        with convert_errors(InvalidClipError, "pca payload"):
             return from_signals(signals, header, plan)
-        except InvalidClipError as error:
-            raise CorruptionError(f"pca payload: {error}") from error
 
     def _rounded(self, rows: F64) -> _Rows:
         lowest = rows.min(axis=1) if rows.size else np.zeros(len(rows))

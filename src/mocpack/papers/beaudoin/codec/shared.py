@@ -15,7 +15,7 @@ import numpy as np
 
 from mocpack.codec import Codec, Decoder, Payload, Quality
 from mocpack.common.arrays import F64, Mask
-from mocpack.errors import CorruptionError, InvalidClipError
+from mocpack.errors import InvalidClipError, convert_errors
 from mocpack.metrics.quadratic import point_weights
 from mocpack.model.clip import Clip, ClipHeader
 from mocpack.papers.beaudoin.codec import lifting
@@ -111,10 +111,8 @@ class WaveletCodec(Codec[Clip, ClipHeader]):
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
         plan = layout(header, self.rotation)
         signals = self._decode_signals(payload, plan.is_place, header.frame_count)
-        try:
+        with convert_errors(InvalidClipError, f"{self.codec_id} payload"):
             return from_signals(signals, header, plan)
-        except InvalidClipError as error:
-            raise CorruptionError(f"{self.codec_id} payload: {error}") from error
 
     def open(self, payload: Payload | bytes, header: ClipHeader) -> Decoder:
         return WaveletDecoder(self, payload, header)
@@ -132,10 +130,8 @@ class WaveletCodec(Codec[Clip, ClipHeader]):
             step_per_signal=self.step_per_signal,
         )
         signals = lifting.inverse(coefficients, update=self.update)
-        try:
+        with convert_errors(InvalidClipError, f"{self.codec_id} payload"):
             return from_signals(signals, some, layout(some, self.rotation))
-        except InvalidClipError as error:
-            raise CorruptionError(f"{self.codec_id} payload: {error}") from error
 
     def _encode_rounded(
         self, coefficients: F64, is_place: Mask, error: Callable[[F64], float]

@@ -19,7 +19,12 @@ import numpy as np
 from mocpack.codec import Decoder, Payload
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.common.arrays import F64
-from mocpack.errors import CorruptionError, InvalidClipError, MocpackError, UnsupportedClipError
+from mocpack.errors import (
+    InvalidClipError,
+    MocpackError,
+    UnsupportedClipError,
+    convert_errors,
+)
 from mocpack.model.clip import Clip, ClipHeader
 from mocpack.model.skeleton import Skeleton
 from mocpack.papers.beaudoin.codec import lifting
@@ -86,20 +91,16 @@ class WaveletIk(SearchingCodec):
         return self._encode_shifts(shifts.reshape(clip.frame_count, -1).T)
 
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
-        try:
+        with convert_errors(MocpackError, "wavelet-ik payload"):
             limbs = self.limbs(header.skeleton)
-        except MocpackError as error:
-            raise CorruptionError(f"wavelet-ik payload: {error}") from error
         read = FieldReader(payload, "wavelet-ik payload")
         coarse = super().decode(read.sized(), header)
         shifts = self._decode_signals(
             read.rest(), np.ones(3 * len(limbs), bool), header.frame_count
         )
-        try:
+        with convert_errors(InvalidClipError, "wavelet-ik payload"):
             places = shifts.T.reshape(header.frame_count, -1, 3)
             return move_ends(coarse, limbs, places, solver=self.ik)
-        except InvalidClipError as error:
-            raise CorruptionError(f"wavelet-ik payload: {error}") from error
 
     def open(self, payload: Payload | bytes, header: ClipHeader) -> Decoder:
         return Decoder(self, payload, header)  # correcting a foot needs its whole leg

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack.common.arrays import F64, I32
-from mocpack.errors import CorruptionError, InvalidClipError
+from mocpack.errors import CorruptionError, InvalidClipError, convert_errors
 from mocpack.model.clip import Clip, ClipHeader
 from mocpack.model.dofs import from_dofs, select_coded_dofs, to_dofs
 from mocpack.model.skeleton import Skeleton
@@ -64,10 +64,8 @@ def join_columns(columns: Columns, header: ClipHeader, *, what: str) -> Clip:
     # far above the values of any clip; NaN fails the comparison too
     if not np.abs(whole).max(initial=0.0) < 1e12:
         raise CorruptionError(f"{what}: a decoded value is not finite")
-    try:
+    with convert_errors(InvalidClipError, f"{what}"):
         return from_dofs(whole * column_units(header.skeleton), header)
-    except InvalidClipError as error:
-        raise CorruptionError(f"{what}: {error}") from error
 
 
 def column_units(skeleton: Skeleton) -> F64:

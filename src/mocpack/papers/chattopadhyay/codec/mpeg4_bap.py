@@ -21,7 +21,7 @@ from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.floats import read_finite_floats
 from mocpack.coding.planes import decode_plane, encode_plane
 from mocpack.common.arrays import F64, I64
-from mocpack.errors import CorruptionError, InvalidClipError, UnsupportedClipError
+from mocpack.errors import CorruptionError, InvalidClipError, UnsupportedClipError, convert_errors
 from mocpack.model.clip import Clip, ClipHeader
 from mocpack.model.dofs import from_channels, from_dofs, to_channels, to_dofs
 from mocpack.papers.chattopadhyay.codec.byte_planes import decode_bytes, encode_bytes
@@ -130,10 +130,8 @@ class Mpeg4Bap(Codec[Clip, ClipHeader]):
     def to_clip(self, matrix: F64, header: ClipHeader) -> Clip:
         if not np.abs(matrix).max(initial=0.0) < 1e12:  # false for NaN too
             raise CorruptionError(f"{WHAT}: a decoded value is not finite")
-        try:
+        with convert_errors(InvalidClipError, f"{WHAT}"):
             return (from_channels if self.lossless else from_dofs)(matrix, header)
-        except InvalidClipError as error:
-            raise CorruptionError(f"{WHAT}: {error}") from error
 
     def _group_length(self, kept: int) -> int:
         return min(self.intra, kept) if self.intra else kept

@@ -16,7 +16,7 @@ from mocpack.codec import Codec
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.planes import decode_plane, encode_plane
 from mocpack.common.arrays import F64, I32, I64, Mask
-from mocpack.errors import CorruptionError, InvalidClipError
+from mocpack.errors import CorruptionError, InvalidClipError, convert_errors
 from mocpack.model.clip import Clip, ClipHeader
 from mocpack.model.dofs import from_dofs, select_coded_dofs, to_dofs
 from mocpack.papers.li.codec.channel_grid import channel_steps
@@ -83,10 +83,8 @@ class ColumnCodec(Codec[Clip, ClipHeader]):
             raise CorruptionError(f"{name}: the first channel must be coded")
         plane = decode_plane(read.rest(), self.plane_rows(header.frame_count), int(moving.sum()))
         matrix = self.restored(first, plane, moving, header.frame_count)
-        try:
+        with convert_errors(InvalidClipError, f"{name}"):
             return from_dofs(matrix * channel_steps(header.skeleton, self.step, self.lever), header)
-        except InvalidClipError as error:
-            raise CorruptionError(f"{name}: {error}") from error
 
     def symbols(self, clip: Clip) -> I64:
         """Return the integers that are entropy coded, shape (rows, moving channels)."""

@@ -28,7 +28,7 @@ from mocpack.codec import (
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.planes import encode_plane
 from mocpack.common.arrays import F64, I64, U8, Mask
-from mocpack.errors import CorruptionError, InvalidClipError, UsageError
+from mocpack.errors import CorruptionError, InvalidClipError, UsageError, convert_errors
 from mocpack.model import rotations
 from mocpack.model.clip import Clip, ClipHeader, measure_error
 from mocpack.model.contacts import find_planted
@@ -268,7 +268,7 @@ class FkWavelet(Codec[Clip, ClipHeader]):
         return Clip.from_owned_arrays(header, local, clip.translations.copy())
 
     def _decode(self, read: FieldReader, header: ClipHeader, *, cut: bool) -> Clip:
-        try:
+        with convert_errors((InvalidClipError, UsageError), "fk-wavelet payload"):
             shift = _check_shift(read.u8())
             read.raw(STATED.itemsize * (shift + int(self.twist)))
             rig = _read_rig(read, header)
@@ -282,8 +282,6 @@ class FkWavelet(Codec[Clip, ClipHeader]):
             first = read_row(read, rig.signal_count)
             bands = self._read_bands(read, rig, header, shift, cut=cut)
             return self._clip(header, rig, first, bands)
-        except (InvalidClipError, UsageError) as error:
-            raise CorruptionError(f"fk-wavelet payload: {error}") from error
 
     def _read_bands(
         self, read: FieldReader, rig: _Rig, header: ClipHeader, shift: int, *, cut: bool

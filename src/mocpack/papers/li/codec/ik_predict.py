@@ -21,11 +21,11 @@ from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.planes import decode_plane, encode_plane
 from mocpack.common.arrays import F64, I32, I64
 from mocpack.errors import (
-    CorruptionError,
     InvalidClipError,
     TruncatedError,
     UnsupportedClipError,
     UsageError,
+    convert_errors,
 )
 from mocpack.model import rotations
 from mocpack.model.clip import Clip, ClipHeader
@@ -168,7 +168,7 @@ class IkPredict(Codec[Clip, ClipHeader]):
 
     def _decode(self, payload: bytes, header: ClipHeader, *, cut: bool) -> Clip:
         read = FieldReader(payload, "ik-predict payload")
-        try:
+        with convert_errors((InvalidClipError, UsageError), "ik-predict payload"):
             still = read_still(read, header)
             stream = self.stream(header, still)
             first, rows = read_row(read, stream.intra_count), header.frame_count - 1
@@ -182,8 +182,6 @@ class IkPredict(Codec[Clip, ClipHeader]):
                 np.concatenate([a[np.newaxis], b]) for a, b in zip(start, rest, strict=True)
             )
             return clip_of_bodies(header, still, stream.bodies, world, slides)
-        except (InvalidClipError, UsageError) as error:
-            raise CorruptionError(f"ik-predict payload: {error}") from error
 
 
 class IkPredictDecoder(Decoder[Clip, ClipHeader]):
@@ -248,10 +246,8 @@ class BodyStream:
 
     def encode(self, local: F64, translations: F64) -> tuple[I32, I32]:
         """Return the rows of frames (T, J, 4) and (T, M, 3): joints, then other twist."""
-        try:
+        with convert_errors(ValueError, to=UnsupportedClipError):
             places, twists = self._native.encode(local, translations)
-        except ValueError as error:
-            raise UnsupportedClipError(str(error)) from error
         return np.asarray(places), np.asarray(twists)
 
     def decode(self, places: I32, twists: I32 | None) -> tuple[F64, F64]:

@@ -17,7 +17,7 @@ from mocpack.codec import Codec, Quality
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.planes import decode_plane, encode_plane
 from mocpack.common.arrays import F64, I64
-from mocpack.errors import CorruptionError, InvalidClipError
+from mocpack.errors import CorruptionError, InvalidClipError, convert_errors
 from mocpack.model.clip import Clip, ClipHeader
 from mocpack.model.dofs import from_dofs, moving_dofs, to_dofs
 from mocpack.papers.li.codec.channel_grid import channel_steps, check_plane, to_grid
@@ -75,11 +75,9 @@ class Keyframe(Codec[Clip, ClipHeader]):
         changes = decode_plane(read.rest(), len(frames) - 1, int(moving.sum()))
         matrix = np.tile(first.astype(np.float64), (header.frame_count, 1))
         matrix[:, moving] += _interpolate(frames, changes, header.frame_count)
-        try:
+        with convert_errors(InvalidClipError, "keyframe payload"):
             steps = channel_steps(header.skeleton, self.error, self.lever)
             return from_dofs(matrix * steps, header)
-        except InvalidClipError as error:
-            raise CorruptionError(f"keyframe payload: {error}") from error
 
     def symbols(self, clip: Clip) -> I64:
         """Return the integers that are entropy coded, shape (keys - 1, 1 + moving channels)."""

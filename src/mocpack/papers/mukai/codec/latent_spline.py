@@ -19,7 +19,7 @@ from mocpack.codec import Codec, Decoder, Payload, Quality
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.planes import decode_plane, encode_plane
 from mocpack.common.arrays import F64
-from mocpack.errors import CorruptionError, InvalidClipError, UnsupportedClipError
+from mocpack.errors import CorruptionError, InvalidClipError, UnsupportedClipError, convert_errors
 from mocpack.model.clip import AnyClip, AnyHeader, Clip, ClipHeader, VertexClip
 from mocpack.model.rotations import IDENTITY
 from mocpack.papers.mukai.codec import bspline, geodesic, latent
@@ -333,13 +333,11 @@ def _read_form(read: FieldReader, header: AnyHeader) -> Form:
 
 
 def _clip(form: Form, model: SplineModel, times: F64, header: AnyHeader) -> AnyClip:
-    try:
-        # numbers of a corrupt file may overflow; the clip then rejects the result
-        with np.errstate(all="ignore"):
-            rows = model.evaluate(times)
-            if isinstance(header, ClipHeader):
-                assert isinstance(form, SkeletonForm)
-                return Clip.from_owned_arrays(header, *form.pose(rows))
-            return VertexClip(header, rows.reshape(len(rows), -1, 3))
-    except InvalidClipError as error:
-        raise CorruptionError(f"latent-spline payload: {error}") from error
+    rejected = convert_errors(InvalidClipError, "latent-spline payload")
+    # numbers of a corrupt file may overflow; the clip then rejects the result
+    with rejected, np.errstate(all="ignore"):
+        rows = model.evaluate(times)
+        if isinstance(header, ClipHeader):
+            assert isinstance(form, SkeletonForm)
+            return Clip.from_owned_arrays(header, *form.pose(rows))
+        return VertexClip(header, rows.reshape(len(rows), -1, 3))

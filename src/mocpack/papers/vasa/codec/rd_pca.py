@@ -27,7 +27,7 @@ from mocpack.codec import (
     Rounds,
 )
 from mocpack.common.arrays import F64, I64
-from mocpack.errors import CorruptionError, InvalidClipError, UsageError
+from mocpack.errors import CorruptionError, InvalidClipError, UsageError, convert_errors
 from mocpack.metrics.papers import (
     TED_DISTANCE_M,
     TED_WINDOW_FRAMES,
@@ -335,10 +335,8 @@ def _decode_chunks(
 ) -> Clip:
     channels = bitstream.read_chunks(read, head, header.frame_count, first, last)
     matrix = head.model.columns(channels, header.frame_count)
-    try:
+    with convert_errors(InvalidClipError, "rd-pca payload"):
         return from_dofs(matrix, replace(header, frame_count=len(matrix)))
-    except InvalidClipError as error:
-        raise CorruptionError(f"rd-pca payload: {error}") from error
 
 
 def metric_name(metric: Metric | QuadraticForm) -> str:
