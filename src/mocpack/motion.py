@@ -104,13 +104,13 @@ class Motion:
         return _reopen, (self._source, *self._options, self._limit.max_bytes)
 
     def __repr__(self) -> str:
-        header = self._reader.header
+        header = self.header
         what = [f"{self._reader.codec_id}, {self._source.size} bytes"]
         if self.errors.declared is not None:
             what.append(f"every point within {format_length(self.errors.declared)}")
         if self.errors.declared_angle is not None:
             what.append(f"every angle within {format_angle(self.errors.declared_angle)}")
-        if not isinstance(header, ClipHeader):
+        if header.kind == "vertices":
             first = f"{header.frame_count} frames of {header.vertex_count} vertices"
             return f"Motion of {first}\n  {'; '.join(what)}"
         first, joints, _ = summarize(header, TakeData())

@@ -36,7 +36,7 @@ from mocpack.container import FORMAT_VERSION, TrackHead
 from mocpack.errors import FormatError, SceneError, TruncatedError, UsageError, name_errors
 from mocpack.io.assumptions import describe_assumptions
 from mocpack.io.motion_file import MotionFile, ReadOptions, is_archive_name
-from mocpack.model.clip import AnyClip, AnyHeader, ClipHeader
+from mocpack.model.clip import AnyClip, AnyHeader
 
 
 class PointCounts(TypedDict):
@@ -347,7 +347,7 @@ def _take_data_facts(motion: _api.Motion) -> dict[str, Any]:
     """Return what a file contains in addition to its poses; every key is present."""
     header = motion.header
     first, last = motion.span
-    if not isinstance(header, ClipHeader):
+    if header.kind == "vertices":
         return {"start_time": first, "end_time": last, "tracks": []}
     take_data, skeleton = motion.take_data, header.skeleton
     return {

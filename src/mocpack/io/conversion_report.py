@@ -13,7 +13,7 @@ import numpy as np
 
 from mocpack.common.choice import list_names
 from mocpack.common.units import format_length
-from mocpack.model.clip import AnyClip, Clip, VertexClip
+from mocpack.model.clip import AnyClip, Clip, VertexClip, measure_error, require_skeleton
 
 # Written by readers themselves; a difference is not a loss.
 OWN_METADATA = {"source", "generator", "unit_guessed", "frame_rate_assumed", "up_guessed"}
@@ -61,12 +61,12 @@ class CharacterFit(NamedTuple):
 
 def list_losses(clip: AnyClip, back: AnyClip) -> list[str]:
     """Return what `back` lacks of `clip`, a few words each."""
-    if isinstance(clip, VertexClip) and isinstance(back, VertexClip):
-        return list(_find_lost_vertex_data(clip, back))
-    if not isinstance(clip, Clip) or not isinstance(back, Clip):
+    if clip.header.kind != back.header.kind:
         return ["kind of motion"]
+    if isinstance(clip, VertexClip):
+        return list(_find_lost_vertex_data(clip, back))
     parts = (_find_lost_joints, _find_lost_timing, _find_lost_take_data, _find_lost_source_info)
-    return [words for part in parts for words in part(clip, back)]
+    return [words for part in parts for words in part(clip, require_skeleton(back, "the report"))]
 
 
 def max_displacement(clip: AnyClip, back: AnyClip) -> float | None:
@@ -75,14 +75,14 @@ def max_displacement(clip: AnyClip, back: AnyClip) -> float | None:
     Matches joints by name, compares at the frames of `clip` and skips gaps. Returns None if the
     clips have nothing in common.
     """
-    if isinstance(clip, Clip) and isinstance(back, Clip):
-        largest = find_displacement(clip, back, _match_joints(clip, back))
-        return None if largest is None else largest.meters
-    if clip.header.kind != back.header.kind or len(clip) != len(back):
+    if clip.header.kind != back.header.kind:
         return None
-    if clip.header.point_count != back.header.point_count:
-        return None
-    return float(np.linalg.norm(clip.positions() - back.positions(), axis=-1).max())
+    if isinstance(clip, VertexClip):
+        same = clip.vertices.shape == back.positions().shape
+        return measure_error(clip, back).max if same else None
+    pair = clip, require_skeleton(back, "the report")
+    largest = find_displacement(*pair, _match_joints(*pair))
+    return None if largest is None else largest.meters
 
 
 def find_displacement(
@@ -207,8 +207,8 @@ def _find_lost_source_info(clip: Clip, back: Clip) -> Iterator[str]:
         yield _format_count(len(missing), "metadata field", missing)
 
 
-def _find_lost_vertex_data(clip: VertexClip, back: VertexClip) -> Iterator[str]:
-    if len(clip.faces) and not len(back.faces):
+def _find_lost_vertex_data(clip: VertexClip, back: AnyClip) -> Iterator[str]:
+    if len(clip.faces) and not (isinstance(back, VertexClip) and len(back.faces)):
         yield f"{len(clip.faces)} triangles"
     if abs(back.frame_time / clip.frame_time - 1) > 1e-6:
         yield f"frame rate ({1 / clip.frame_time:g} frames per second)"

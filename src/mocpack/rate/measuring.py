@@ -9,7 +9,7 @@ import numpy as np
 
 from mocpack.common.arrays import F64
 from mocpack.container import Errors, JointErrors
-from mocpack.model.clip import AnyClip, Clip, measure_error
+from mocpack.model.clip import AnyClip, Clip, measure_error, require_skeleton
 from mocpack.model.kinematics import MotionError
 from mocpack.rate.joint_bounds import JointBounds
 from mocpack.rate.target import NO_BOUNDS, Bounds
@@ -27,17 +27,18 @@ def measure(clip: AnyClip, decoded: AnyClip, bounds: Bounds = NO_BOUNDS) -> Erro
     """
     found = measure_error(clip, decoded)
     largest, angle, joints = found.max, None, None
-    if isinstance(clip, Clip) and isinstance(decoded, Clip):
+    if bounds.joints is not None or bounds.max_angle is not None or clip.header.interpolated:
+        pair = require_skeleton(clip, "this bound"), require_skeleton(decoded, "this bound")
         if bounds.joints is not None:
-            joints = _measure_joints(clip, decoded, found, bounds.joints)
+            joints = _measure_joints(*pair, found, bounds.joints)
             largest = float(joints.max.max())
         elif clip.header.interpolated:
-            largest = max(largest, _error_between(clip, decoded, found.frames))
+            largest = max(largest, _error_between(*pair, found.frames))
         if bounds.max_angle is not None:
             # imported here, so that reading files does not load the metrics
             from mocpack.metrics.angles import largest_angle
 
-            angle = largest_angle(clip, decoded)
+            angle = largest_angle(*pair)
     return Errors(
         bounds.max_error,
         largest,

@@ -16,7 +16,7 @@ from mocpack.common.units import (
 )
 from mocpack.container import Errors
 from mocpack.errors import UsageError
-from mocpack.model.clip import AnyClip, Clip
+from mocpack.model.clip import AnyClip, require_skeleton
 from mocpack.rate.joint_bounds import (
     JointBounds,
     JointErrors,
@@ -86,9 +86,8 @@ class Target:
         """Return the error bounds of a file with this target; `max_error` must be set."""
         if not self.joint_errors:
             return Bounds(self.max_error, self.max_angle, mean_error=self.mean_error)
-        assert isinstance(clip, Clip)
         assert self.max_error is not None
-        own = match_joints(self.joint_errors, clip.skeleton)
+        own = match_joints(self.joint_errors, require_skeleton(clip, "joint_errors").skeleton)
         joints = own.with_defaults(self.max_error, self.max_angle)
         angle = float(joints.angles.max()) if joints.angles.all() else None
         return Bounds(float(joints.errors.max()), angle, None if joints.is_uniform else joints)

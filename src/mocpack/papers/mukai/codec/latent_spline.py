@@ -25,7 +25,7 @@ from mocpack.model.rotations import IDENTITY
 from mocpack.papers.mukai.codec import bspline, geodesic, latent
 from mocpack.papers.mukai.codec.knots import Start, find_knots
 from mocpack.papers.mukai.codec.latent import SplineModel
-from mocpack.papers.mukai.codec.pose_rows import Form, SkeletonForm, VertexForm
+from mocpack.papers.mukai.codec.pose_rows import Form, SkeletonForm, VertexForm, form_of
 
 KNOT_GRID = 32  # knots lie on multiples of 1/32 of a frame
 MAX_COMPONENTS = 65_535
@@ -104,10 +104,7 @@ class LatentSpline(Codec[AnyClip, AnyHeader]):
             raise ValueError(f"amount must be in 0..1 with select=share, got {self.amount}")
 
     def encode(self, clip: AnyClip) -> bytes:
-        if isinstance(clip, VertexClip):
-            form: Form = VertexForm(clip.header.vertex_count)
-        else:
-            form = SkeletonForm.of(clip, self.weights)
+        form = form_of(clip, self.weights)
         return write_payload(form, self.fit(form.rows(clip)), clip.frame_count, self.tolerance)
 
     def decode(self, payload: bytes, header: AnyHeader) -> AnyClip:

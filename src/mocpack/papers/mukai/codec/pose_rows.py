@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from mocpack import _core
 from mocpack.common.arrays import F64
-from mocpack.model.clip import AnyClip, Clip, VertexClip
+from mocpack.model.clip import AnyClip, Clip, require_skeleton
 from mocpack.model.kinematics import SHELL_RADIUS_M
 from mocpack.papers.mukai.codec import geodesic
 
@@ -22,8 +22,7 @@ class VertexForm:
     vertex_count: int
 
     def rows(self, clip: AnyClip) -> F64:
-        assert isinstance(clip, VertexClip)
-        return clip.vertices.reshape(clip.frame_count, -1)
+        return clip.positions().reshape(clip.frame_count, -1)
 
     @property
     def width(self) -> int:
@@ -72,12 +71,12 @@ class SkeletonForm:
         return cls(kinds, means, arms, moving, clip.translations[0].copy())
 
     def rows(self, clip: AnyClip) -> F64:
-        assert isinstance(clip, Clip)
+        moving = require_skeleton(clip, "a row of rotations")
         parts = [
-            self._scale(j) * geodesic.to_vectors(clip.rotations[:, j], self.means[j], kind)
+            self._scale(j) * geodesic.to_vectors(moving.rotations[:, j], self.means[j], kind)
             for j, kind in enumerate(self.kinds)
         ]
-        parts += [clip.translations[:, m] for m, moves in enumerate(self.moving) if moves]
+        parts += [moving.translations[:, m] for m, moves in enumerate(self.moving) if moves]
         return np.concatenate(parts, axis=1) if parts else np.zeros((clip.frame_count, 0))
 
     def pose(self, rows: F64) -> tuple[F64, F64]:
@@ -114,3 +113,10 @@ class SkeletonForm:
 
 
 Form = VertexForm | SkeletonForm
+
+
+def form_of(clip: AnyClip, weights: str) -> Form:
+    """Return the form of a clip's poses as rows."""
+    if isinstance(clip, Clip):
+        return SkeletonForm.of(clip, weights)
+    return VertexForm(clip.header.vertex_count)
