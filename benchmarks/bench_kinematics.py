@@ -9,6 +9,7 @@ The goal on one core with 31 joints is 1,000,000 frames per second for forward k
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -50,7 +51,7 @@ def bundled_clip(frames: int) -> Clip:
     assert isinstance(clip, Clip)
     order = np.arange(frames) % clip.frame_count
     return Clip(
-        clip.with_header(frame_count=frames), clip.rotations[order], clip.translations[order]
+        replace(clip.header, frame_count=frames), clip.rotations[order], clip.translations[order]
     )
 
 

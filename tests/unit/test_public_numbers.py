@@ -27,7 +27,9 @@ NOT_CHECKED = {
     # made by mocpack and given to users
     "Comparison", "Motion", "Pose", "Report", "Worst", "Corpus", "Robot",
     # public methods that only mocpack calls, with numbers that it has checked
-    "ClipHeader.with_frame_count", "Codec.check_range", "Codec.with_bounds", "Corpus.prefetch",
+    "ClipHeader.array_bytes", "ClipHeader.indices", "ClipHeader.with_frame_count",
+    "VertexHeader.array_bytes", "VertexHeader.indices", "VertexHeader.with_frame_count",
+    "Codec.check_range", "Codec.with_bounds", "Corpus.prefetch",
     "Corpus.window_writer", "DecodedCache.write_window", "Hinges.remap_joints", "Hinges.rows",
     "Motion.byte_ranges", "Skeleton.hinge_angles", "Skeleton.subset", "Skeleton.to_core",
     "StreamBuffer.packet", "TakeData.at", "TakeData.between", "TakeData.frames", "TakeData.joints",
@@ -37,7 +39,7 @@ NOT_CHECKED = {
 # numbers that may be negative: times on a clock, and indices that count from the end
 NEGATIVE = {
     "Clip.build.start_time", "Clip.from_angles.start_time", "Clip.from_points.start_time",
-    "Clip.replace.start_time", "Clip.with_header.start_time", "ClipHeader.start_time",
+    "Clip.replace.start_time", "ClipHeader.start_time",
     "Track.start", "turn.turns",
     "Clip.sample.time", "VertexClip.sample.time", "Motion.sample.time",
     "Player.add_poses.now", "Player.at.now", "Player.receive.now",
@@ -121,7 +123,6 @@ def calls(things):
         "Clip.replace": (clip.replace, {}),
         "Clip.resample": (clip.resample, {}),
         "Clip.sample": (clip.sample, {}),
-        "Clip.with_header": (clip.with_header, {}),
         "Clip.with_hinges": (clip.with_hinges, {"detect": True}),
         "ClipHeader": (mocpack.ClipHeader, header),
         "ClipHeader.joints": (clip.header.joints, {}),

@@ -32,7 +32,7 @@ def fit(clip: Clip) -> Clip:
     clip = _add_helper_bones(clip)
     if clip.unit == INCH_M and _is_unit_guessed(clip.skeleton):
         # The file would say `length 1`, which readers do not trust for a body of this size.
-        clip = Clip(clip.with_header(unit=0.01), clip.rotations, clip.translations)
+        clip = Clip(replace(clip.header, unit=0.01), clip.rotations, clip.translations)
     return clip
 
 
@@ -51,14 +51,14 @@ def _assign_asf_channels(clip: Clip) -> Clip:
 
 def _express_in_channels(clip: Clip, skeleton: Skeleton) -> Clip:
     """Return the clip with ASF channels; joints get all channels if theirs cannot express it."""
-    fitted = Clip(clip.with_header(skeleton=skeleton), clip.rotations, clip.translations)
+    fitted = Clip(replace(clip.header, skeleton=skeleton), clip.rotations, clip.translations)
     try:
         to_channels(fitted)
     except UnsupportedClipError:
         moved = set(clip.translated_joints)
         channels = tuple(POSITION_DOFS * (j in moved) + ROTATION_DOFS for j in range(len(skeleton)))
         wide = replace(skeleton, channels=channels, axes=np.zeros((0, 4)))
-        return Clip(clip.with_header(skeleton=wide), clip.rotations, clip.translations)
+        return Clip(replace(clip.header, skeleton=wide), clip.rotations, clip.translations)
     numbers = _reuse_source_numbers(clip, skeleton)
     return fitted if numbers is None else replace(fitted, channels=numbers)
 
@@ -68,7 +68,7 @@ def _add_root_translation(clip: Clip) -> Clip:
     if 0 in clip.translated_joints:
         return clip
     place = np.broadcast_to(clip.skeleton.offsets[0], (clip.frame_count, 1, 3))
-    header = clip.with_header(translated_joints=(0, *clip.translated_joints))
+    header = replace(clip.header, translated_joints=(0, *clip.translated_joints))
     return Clip(header, clip.rotations, np.concatenate([place, clip.translations], axis=1))
 
 
@@ -189,7 +189,7 @@ def _rebuild_clip(
     local[:, [i for i, j in enumerate(source) if j >= 0]] = clip.rotations
     new_of = {j: i for i, j in enumerate(source)}
     moved = tuple(new_of[j] for j in clip.translated_joints)
-    header = clip.with_header(skeleton=skeleton, translated_joints=moved)
+    header = replace(clip.header, skeleton=skeleton, translated_joints=moved)
     return Clip(header, local, clip.translations, clip.channels)
 
 

@@ -46,7 +46,7 @@ def _assign_bvh_channels(clip: Clip) -> Clip:
         s.end_site_joints,
         default_channels(len(s), clip.translated_joints),
     )
-    return Clip(clip.with_header(skeleton=skeleton), clip.rotations, clip.translations)
+    return Clip(replace(clip.header, skeleton=skeleton), clip.rotations, clip.translations)
 
 
 def _order_depth_first(clip: Clip) -> Clip:
@@ -54,7 +54,7 @@ def _order_depth_first(clip: Clip) -> Clip:
     s = clip.skeleton
     names = text.make_unique(re.sub(r"[\r\n{}]+|^\s+|\s+$", "_", name) for name in s.names)
     if names != s.names:
-        clip = replace(clip, header=clip.with_header(skeleton=replace(s, names=names)))
+        clip = replace(clip, header=replace(clip.header, skeleton=replace(s, names=names)))
     order = _list_depth_first(s)
     if order == list(range(len(s))):
         return clip
@@ -62,8 +62,10 @@ def _order_depth_first(clip: Clip) -> Clip:
     columns = np.argsort(place[s.columns.joints], kind="stable")
     translated = {int(place[j]): m for m, j in enumerate(clip.translated_joints)}
     moved = sorted(translated)
-    header = clip.with_header(
-        skeleton=_reorder_skeleton(clip.skeleton, order), translated_joints=tuple(moved)
+    header = replace(
+        clip.header,
+        skeleton=_reorder_skeleton(clip.skeleton, order),
+        translated_joints=tuple(moved),
     )
     return Clip(
         header,

@@ -47,7 +47,7 @@ def read_with_up_axis(
         if axis == "y":
             return clip
         fact = "up_guessed" if is_certain else "up_doubtful"
-        clip = replace(clip, header=clip.with_header(metadata={**clip.metadata, fact: axis}))
+        clip = replace(clip, header=replace(clip.header, metadata={**clip.metadata, fact: axis}))
         return turn_to_y_up(clip, axis) if is_certain else clip
 
     return call

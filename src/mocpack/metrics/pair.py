@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -208,4 +208,4 @@ def _with_channels(skeleton: Skeleton, clip: Clip) -> Clip:
     same = np.array_equal(skeleton.axes, clip.skeleton.axes)
     if same and skeleton.channels == clip.skeleton.channels:
         return clip
-    return Clip(clip.with_header(skeleton=skeleton), clip.rotations, clip.translations)
+    return Clip(replace(clip.header, skeleton=skeleton), clip.rotations, clip.translations)

@@ -27,7 +27,6 @@ from mocpack.model.gaps import fill_gaps
 from mocpack.model.header import AnyHeader as AnyHeader
 from mocpack.model.header import (
     BaseClip,
-    HeaderChanges,
     Selection,
     check_space,
     joint_indices,
@@ -479,7 +478,7 @@ class Clip(BaseClip, FrozenPickle):
             return self
         notes = {"hinges_found": dict(detection.found), "hinges_left": dict(detection.left)}
         metadata = dict(self.metadata) | {name: value for name, value in notes.items() if value}
-        header = self.with_header(skeleton=detection.skeleton, metadata=metadata)
+        header = replace(self.header, skeleton=detection.skeleton, metadata=metadata)
         return Clip(header, self.rotations, self.translations, self.channels, self.take_data)
 
     def source_root(self) -> tuple[F64, F64]:
@@ -710,10 +709,6 @@ class Clip(BaseClip, FrozenPickle):
         if frames is None:
             frames = sorted({round(x) for x in np.linspace(0, len(self) - 1, 5)})
         return plot_poses(list(self.bones(frames)), self.positions()[:, 0], axes)
-
-    def with_header(self, **changes: Unpack[HeaderChanges]) -> ClipHeader:
-        """Return this clip's header with some fields changed."""
-        return replace(self.header, **changes)
 
 
 AnyClip = Clip | VertexClip

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Integral
 from types import MappingProxyType
-from typing import Any, ClassVar, Self, TypedDict
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -224,23 +224,6 @@ class VertexHeader(BaseHeader, FrozenValue):
 
 
 AnyHeader = ClipHeader | VertexHeader
-
-
-class HeaderChanges(TypedDict, total=False):
-    """Fields of a `ClipHeader`, which `Clip.with_header` can change."""
-
-    skeleton: Skeleton
-    frame_count: int
-    frame_time: float
-    translated_joints: tuple[int, ...]
-    unit: float
-    metadata: Mapping[str, Json]
-    scaled_joints: tuple[int, ...]
-    start_time: float
-    loop: bool
-    up: str
-    handedness: str
-    interpolated: bool
 
 
 class BaseClip:

@@ -161,7 +161,7 @@ def test_metadata_is_shared_from_its_second_occurrence_on(tmp_path):
     files = {}
     for name, note in (("a", "same"), ("b", "same"), ("c", "other"), ("d", "same")):
         clip = walk(0.5, seed=ord(name))
-        header = clip.with_header(metadata={"note": 20 * note})
+        header = replace(clip.header, metadata={"note": 20 * note})
         clip = mocpack.Clip(header, clip.rotations, clip.translations)
         files[name] = tmp_path / f"{name}.mocp"
         files[name].write_bytes(mocpack.encode(clip, max_error="5mm", effort="fast"))

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -349,16 +350,16 @@ def test_angles_that_mean_the_same_are_carried_over_exactly():
 def test_names_that_acclaim_files_cannot_hold_are_changed():
     clip = walk(0.1)
     names = ("Hips", "Left leg", "Left_leg", "end", "root", "12", *clip.skeleton.names[6:])
-    header = clip.with_header(skeleton=_renamed(clip, names))
+    header = replace(clip.header, skeleton=_renamed(clip, names))
     back = _through_acclaim(Clip(header, clip.rotations, clip.translations))
     assert {"Left_leg", "Left_leg_2", "end_", "root_2", "12_"} <= set(back.skeleton.names)
 
 
 def test_a_small_body_in_inches_keeps_its_size():
     clip = walk(0.1)
-    tiny = Clip(clip.with_header(unit=0.0254), clip.rotations, clip.translations)
+    tiny = Clip(replace(clip.header, unit=0.0254), clip.rotations, clip.translations)
     small = Clip(
-        tiny.with_header(skeleton=_scaled(tiny, 0.01)), tiny.rotations, 0.01 * tiny.translations
+        replace(tiny.header, skeleton=_scaled(tiny, 0.01)), tiny.rotations, 0.01 * tiny.translations
     )
     back = _through_acclaim(small)
     np.testing.assert_allclose(
@@ -385,7 +386,7 @@ def test_acclaim_and_bvh_of_the_same_motion_agree():
             assert not offsets[j].any()
             offsets[j] = motion.skeleton.offsets[j]
     skeleton = mocpack.Skeleton(bvh.skeleton.names, bvh.skeleton.parents, offsets)
-    whole = Clip(bvh.with_header(skeleton=skeleton), bvh.rotations, bvh.translations)
+    whole = Clip(replace(bvh.header, skeleton=skeleton), bvh.rotations, bvh.translations)
     # the BVH's numbers have four decimals, 2.8 micrometers
     assert np.abs(whole.positions() - motion.positions()).max() < 1e-5
 

@@ -1,5 +1,7 @@
 """BVH files: all common layouts are read, and invalid ones give a clear error."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -191,7 +193,7 @@ def test_names_that_would_break_the_file_are_changed():
     names = ("Hips{", "a\nb", " c ", "a_b", *s.names[4:])
     skeleton = Skeleton(names, s.parents, s.offsets, s.end_sites, s.end_site_joints)
     back = bvh.read(
-        bvh.write(Clip(clip.with_header(skeleton=skeleton), clip.rotations, clip.translations))
+        bvh.write(Clip(replace(clip.header, skeleton=skeleton), clip.rotations, clip.translations))
     )
     assert back.skeleton.names[:4] == ("Hips_", "a_b", "_c_", "a_b_2")
 

@@ -73,7 +73,7 @@ def test_compare_says_it_in_degrees(pair):
 def test_without_hinges_every_joint_counts_by_its_turn(pair):
     bare = [
         Clip(
-            clip.with_header(skeleton=replace(clip.skeleton, hinges=None)),
+            replace(clip.header, skeleton=replace(clip.skeleton, hinges=None)),
             clip.rotations,
             clip.translations,
         )
@@ -89,7 +89,7 @@ def test_without_hinges_every_joint_counts_by_its_turn(pair):
 def test_the_decoded_clip_can_lack_hinges(pair):
     first, second = pair
     bare = Clip(
-        second.with_header(skeleton=replace(second.skeleton, hinges=None)),
+        replace(second.header, skeleton=replace(second.skeleton, hinges=None)),
         second.rotations,
         second.translations,
     )

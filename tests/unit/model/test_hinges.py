@@ -300,14 +300,14 @@ def test_a_rest_rotation_of_the_source_is_not_replaced():
     clip = knee(base=rotations.from_rotvec(np.array([0.3, 0.2, 0.1])))
     other = rotations.from_rotvec(np.array([0.0, 0.0, 1.0]))
     skeleton = replace(clip.skeleton, rest=np.tile(other, (3, 1)))
-    kept = Clip(clip.with_header(skeleton=skeleton), clip.rotations, clip.translations)
+    kept = Clip(replace(clip.header, skeleton=skeleton), clip.rotations, clip.translations)
     assert kept.with_hinges(detect=True).skeleton.hinges is None
 
 
 def test_channels_that_a_joint_does_not_keep_to_are_named():
     clip = knee()
     skeleton = replace(clip.skeleton, channels=[("Zrotation",), ("Yrotation",), ("Xrotation",)])
-    bare = Clip(clip.with_header(skeleton=skeleton), clip.rotations, clip.translations)
+    bare = Clip(replace(clip.header, skeleton=skeleton), clip.rotations, clip.translations)
     found = bare.with_hinges()
     assert found.skeleton.hinges.names == ("upper.Yrotation",)
     assert set(found.metadata["hinges_left"]) == {"base.Zrotation", "lower.Xrotation"}

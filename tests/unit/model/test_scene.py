@@ -138,7 +138,7 @@ def test_merged_clips_have_their_own_poses_at_each_time():
         at += len(clip.skeleton)
     with pytest.raises(UsageError, match=naming("clip")):
         merge_clips({})
-    late = replace(scene["anna"], header=scene["anna"].with_header(start_time=1e8))
+    late = replace(scene["anna"], header=replace(scene["anna"].header, start_time=1e8))
     with pytest.raises(UsageError, match=naming("6000000030 1000000")):
         merge_clips({"anna": scene["anna"], "late": late})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -33,7 +34,7 @@ def load_frames(path: Path, start: int = 1, stride: int = 1, frames: int | None 
     clip = _api.read(path)
     chosen = slice(start, None if frames is None else start + stride * frames, stride)
     rotations = clip.rotations[chosen]
-    header = clip.with_header(frame_count=len(rotations), frame_time=clip.frame_time * stride)
+    header = replace(clip.header, frame_count=len(rotations), frame_time=clip.frame_time * stride)
     numbers = None if clip.channels is None else clip.channels[chosen]
     return Clip(header, rotations, clip.translations[chosen], numbers)
 

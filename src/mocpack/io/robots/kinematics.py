@@ -6,7 +6,7 @@ differences; body velocities follow from them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -68,7 +68,7 @@ class RobotMotion:
         positions = settled.translations.copy()
         if free and 0 in source.translated_joints:
             positions[:, 0] = source.translations[:, source.translated_joints.index(0)]
-        return Clip(settled.with_header(up=UP), settled.rotations, positions)
+        return Clip(replace(settled.header, up=UP), settled.rotations, positions)
 
     @cached_property
     def root_pose(self) -> tuple[F64, F64]:

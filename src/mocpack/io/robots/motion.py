@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -162,7 +163,7 @@ def build_clip(
         name for name, lost in zip(robot.hinges.names, dropped, strict=True) if lost
     ]
     return Clip(
-        clip.with_header(metadata=metadata),
+        replace(clip.header, metadata=metadata),
         clip.rotations,
         clip.translations,
         take_data=clip.take_data,

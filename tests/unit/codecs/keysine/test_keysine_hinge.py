@@ -133,7 +133,7 @@ def test_each_axis_is_one_channel(clip):
 
 def test_hinges_take_fewer_bytes_than_free_joints(clip):
     bare = Clip(
-        clip.with_header(skeleton=replace(clip.skeleton, hinges=None)),
+        replace(clip.header, skeleton=replace(clip.skeleton, hinges=None)),
         clip.rotations,
         clip.translations,
     )
@@ -200,7 +200,7 @@ def test_angles_keep_their_own_bound(clip, bound):
 
 def test_rotations_without_hinges_keep_a_bound_on_angles(clip):
     bare = Clip(
-        clip.with_header(skeleton=replace(clip.skeleton, hinges=None)),
+        replace(clip.header, skeleton=replace(clip.skeleton, hinges=None)),
         clip.rotations,
         clip.translations,
     )
@@ -228,7 +228,7 @@ def test_damaged_payloads_are_format_errors_or_motions(clip):
 
 def test_hinges_that_the_skeleton_has_not_are_a_format_error(clip):
     payload, _ = encoded(clip)
-    bare = clip.with_header(skeleton=replace(clip.skeleton, hinges=None))
+    bare = replace(clip.header, skeleton=replace(clip.skeleton, hinges=None))
     for decode in (Keysine().decode, reference.decode):
         with pytest.raises(FormatError):
             decode(payload, bare)
