@@ -55,7 +55,7 @@ class MeasuredWork : public Work
 };
 
 // A payload, and the rotations and translations that the decoder makes of it; None where nothing keeps the
-// target. Then the share of the budget of work that is spent. `measure` (see mocpack_KeysineWork) gets and
+// target. Then the share of the budget of work that is spent. `measure` (see mocpack::WorkContext) gets and
 // returns arrays; None: the errors of the clip.
 std::tuple<std::optional<Motion>, double>
 keysine_encode(const Skeleton& skeleton, const std::vector<std::string>& names, Rotations rotations,
@@ -66,55 +66,56 @@ keysine_encode(const Skeleton& skeleton, const std::vector<std::string>& names, 
 {
 	skeleton.check_motion(rotations, translations);
 	const size_t frames = rotations.shape(0), joints = skeleton.view.joint_count;
+	auto given = [](const Numbers& list) { return list.empty() ? nullptr : list.data(); };
 	auto fits = [](const Numbers& list, size_t count) { return list.empty() || list.size() == count; };
 	if (names.size() != joints || !fits(joint_errors, joints) || !fits(joint_angles, joints) ||
-		!fits(constants, mocpack_keysine_constant_count()))
+		!fits(constants, sizeof(mocpack::keysine::Constants) / sizeof(double)))
 		throw nb::value_error("lengths of names, joint bounds or constants do not match");
+	mocpack::keysine::Constants own;
+	const double* next = given(constants);
+	visit_constants(&own,
+					[&](const char*, const char*, double* numbers, size_t count)
+					{
+						for (size_t i = 0; i < count && next; ++i)
+							numbers[i] = *next++;
+					});
 	std::vector<const char*> texts;
 	for (const std::string& name : names)
 		texts.push_back(name.c_str());
-	const mocpack_KeysineClip clip = {&skeleton.view,	   texts.data(), rotations.data(),
-									  translations.data(), frames,		 frame_rate};
-	auto given = [](const Numbers& list) { return list.empty() ? nullptr : list.data(); };
-	const mocpack_KeysineTarget target = {max_error,
-										  mean_error,
-										  step,
-										  max_angle,
-										  effort,
-										  mode,
-										  group_seconds,
-										  block_seconds,
-										  layers,
-										  streamed,
-										  given(joint_errors),
-										  given(joint_angles)};
+	const mocpack::keysine::SourceClip clip = {&skeleton.view,		texts.data(), rotations.data(),
+											   translations.data(), frames,		  frame_rate};
+	mocpack::keysine::ClipTarget target;
+	target.max_error = max_error, target.mean_error = mean_error;
+	target.step = step, target.max_angle = max_angle;
+	target.effort = effort, target.mode = mode;
+	target.group_seconds = group_seconds, target.block_seconds = block_seconds;
+	target.layers = layers, target.streamed = streamed;
+	target.joint_errors = given(joint_errors), target.joint_angles = given(joint_angles);
 	MeasuredWork work(progress, threads, measure, frames, skeleton.view);
-	mocpack_KeysineEncoded encoded = {};
+	mocpack::keysine::EncodedClip encoded;
 	mocpack_Status status;
 	{
 		nb::gil_scoped_release release;
-		status = mocpack_keysine_encode_clip(&clip, &target, &work.view, given(constants), &encoded);
+		status = encode_clip(clip, target, work.view, own, &encoded);
 	}
 	work.raise_if_stopped();
 	if (status == MOCPACK_BOUND_NOT_MET)
 		return {std::nullopt, encoded.work_share};
 	check_status(status, "keysine's own payload");
-	Motion motion(nb::bytes(encoded.payload, encoded.payload_size),
-				  copy_array(encoded.rotations, {frames, joints, size_t(4)}),
-				  copy_array(encoded.translations, {frames, skeleton.view.translated_count, size_t(3)}));
-	const double work_share = encoded.work_share;
-	mocpack_keysine_release(&work.view, &encoded);
-	return {motion, work_share};
+	Motion motion(
+		nb::bytes(encoded.payload.data(), encoded.payload.size()),
+		copy_array(encoded.rotations.data(), {frames, joints, size_t(4)}),
+		copy_array(encoded.translations.data(), {frames, skeleton.view.translated_count, size_t(3)}));
+	return {motion, encoded.work_share};
 }
 
 // The encoder's table of constants: name, what it is, values.
 auto keysine_constants()
 {
 	std::vector<std::tuple<std::string, std::string, Numbers>> rows;
-	const char *name, *text;
-	double values[64];
-	for (size_t i = 0; size_t count = mocpack_keysine_constant(i, &name, &text, values); ++i)
-		rows.emplace_back(name, text, Numbers(values, values + count));
+	mocpack::keysine::Constants constants;
+	visit_constants(&constants, [&](const char* name, const char* text, double* numbers, size_t count)
+					{ rows.emplace_back(name, text, Numbers(numbers, numbers + count)); });
 	return rows;
 }
 

@@ -30,7 +30,7 @@ class Work
 			std::rethrow_exception(exception_);
 	}
 
-	mocpack_KeysineWork view;
+	mocpack::WorkContext view;
 
   protected:
 	// Calls run(), which calls Python. Returns whether it raised an exception, which stops the work.

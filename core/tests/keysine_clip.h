@@ -10,7 +10,7 @@
 #include "common/crc16.h"
 #include "common/skeleton.h"
 #include "keysine/decode/decode.h"
-#include "keysine/encode/encode.h"
+#include "keysine/encode/encoder.h"
 #include "keysine/encode/head_writer.h"
 
 namespace
@@ -63,7 +63,7 @@ struct Body
 	std::vector<int32_t> predictors = {7, 3, 0, 5, 10, 2, 1, -3, 10, 7, 0, 9};
 	Bytes grid_steps, initial_scales;
 	mocpack_Skeleton skeleton;
-	mocpack_KeysineJob job;
+	mocpack::keysine::Job job;
 
 	Body() : rotations(4 * JOINTS * FRAMES), translations(3 * FRAMES), table(COLUMNS * JOINTS)
 	{
@@ -76,12 +76,13 @@ struct Body
 			table[COLUMNS * j + 1] = j == 0 ? 2 : 0;
 			table[COLUMNS * j + 8] = table[COLUMNS * j + 12] = 8;
 		}
-		job = mocpack_KeysineJob();
-		job.skeleton = &skeleton, job.rotations = rotations.data(), job.translations = translations.data();
-		job.frame_count = FRAMES, job.group_count = GROUPS, job.splits = SPLITS;
+		job = mocpack::keysine::Job();
+		job.skeleton = &skeleton;
+		job.motion = {rotations.data(), translations.data(), nullptr, FRAMES};
+		job.group_count = GROUPS, job.splits = SPLITS;
 		job.predictors = predictors.data(), job.predictor_count = predictors.size() / 4;
 		job.table = table.data(), job.unit = double(UNIT), job.fine = 1.0 / 1048576;
-		mocpack_KeysineSettings& s = job.settings;
+		mocpack::keysine::SearchSettings& s = job.settings;
 		s.bound = BOUND, s.origin_share = 1.0, s.max_origin_share = 0.95, s.origin_falloff = 0.2,
 		s.shell_factor = 1.0, s.key_share = 0.7;
 		s.excess_penalty = 60, s.quartic_penalty = 4, s.rounding = 0.33f, s.jitter_penalty = 4,
@@ -181,55 +182,83 @@ Bytes head_of(Body* body, const Payload& payload, uint8_t* shifts)
 	return head;
 }
 
-// All key poses of groups.
-std::vector<int32_t> keys_of(mocpack_KeysineEncoder* encoder, const Body& body)
+// Calls run(arena) with memory of the exact size.
+template <typename Run> void with_exact_memory(Run run)
 {
-	std::vector<int32_t> keys(mocpack_keysine_channel_count(encoder) * ((GROUPS << body.job.splits) + 1));
-	Memory scratch(mocpack_keysine_keys_scratch(encoder));
-	check(mocpack_keysine_encode_keys(encoder, keys.data(), scratch.at) == MOCPACK_OK, "keys keep the bound");
-	return keys;
+	mocpack::Arena measuring(nullptr);
+	run(&measuring);
+	Memory memory(measuring.used());
+	mocpack::Arena arena(memory.at);
+	run(&arena);
+	check(arena.used() <= measuring.used(), "a call takes no more memory than it measures");
 }
 
-Bytes group_of(const mocpack_KeysineEncoder* encoder, const Body& body, const std::vector<int32_t>& keys,
-			   size_t g)
+// An encoder of a body, and all key poses of its groups.
+struct OpenEncoder
 {
-	Memory scratch(mocpack_keysine_group_encode_scratch(encoder));
-	Bytes dst(mocpack_keysine_group_bytes(encoder));
-	double work;
-	size_t size, apart = mocpack_keysine_channel_count(encoder) << body.job.splits;
-	check(mocpack_keysine_encode_group(encoder, g, keys.data() + g * apart, dst.data(), dst.size(), &size,
-									   &work, scratch.at) == MOCPACK_OK,
-		  "a group keeps the bound");
-	dst.resize(size);
-	return dst;
-}
+	mocpack::keysine::Encoder encoder;
+	std::vector<int32_t> keys;
+	size_t channels;
+
+	explicit OpenEncoder(const Body& body)
+	{
+		check(encoder.open(MALLOC, body.job) == MOCPACK_OK, "the plan is taken");
+		channels = encoder.plan.channel_count;
+		keys.resize(channels * encoder.key_count());
+		with_exact_memory(
+			[&](mocpack::Arena* arena)
+			{ check(encode_keys(&encoder, keys.data(), arena) == MOCPACK_OK, "keys keep the bound"); });
+	}
+
+	// The keys that group g may have, and those after it.
+	const int32_t* keys_of(size_t g) const
+	{
+		return keys.data() + (g << encoder.job.splits) * channels;
+	}
+
+	Bytes group(size_t g) const
+	{
+		mocpack::keysine::EncodedGroup made = {};
+		Bytes bytes;
+		with_exact_memory(
+			[&](mocpack::Arena* arena)
+			{
+				check(encode_group(encoder, g, keys_of(g), arena, &made) == MOCPACK_OK,
+					  "a group keeps the bound");
+				bytes.assign(made.bytes.data, made.bytes.data + made.bytes.size);
+			});
+		return bytes;
+	}
+
+	Bytes segment(size_t first, size_t count) const
+	{
+		std::vector<int32_t> own;
+		for (size_t k = 0; k < count; ++k)
+			own.insert(own.end(), keys_of(first + k), keys_of(first + k) + channels);
+		mocpack::keysine::Bytes made = {};
+		Bytes bytes;
+		with_exact_memory(
+			[&](mocpack::Arena* arena)
+			{
+				check(encode_segment(encoder, own.data(), count, arena, &made) == MOCPACK_OK,
+					  "keys are written");
+				bytes.assign(made.data, made.data + made.size);
+			});
+		return bytes;
+	}
+};
 
 Payload encoded(Body* body)
 {
 	Payload payload;
-	Memory memory(mocpack_keysine_encoder_size(&body->job));
-	mocpack_KeysineEncoder* encoder = mocpack_keysine_prepare(&body->job, memory.at);
-	check(encoder != nullptr, "the plan is taken");
-	size_t channels = mocpack_keysine_channel_count(encoder);
-	check(!body->mode || (channels == body->initial_scales.size() &&
-						  mocpack_keysine_track_count(encoder) == body->grid_steps.size()),
+	OpenEncoder open(*body);
+	check(!body->mode || (open.channels == body->initial_scales.size() &&
+						  open.encoder.plan.track_count == body->grid_steps.size()),
 		  "the grid has as many tracks and channels as the plan");
-	std::vector<int32_t> keys = keys_of(encoder, *body);
-	Memory segment_scratch(mocpack_keysine_segment_encode_scratch(encoder, PER_SEGMENT + 1));
 	for (size_t first = 0; first < GROUPS; first += PER_SEGMENT)
-	{
-		size_t count = std::min(PER_SEGMENT, GROUPS - first) + 1;
-		std::vector<int32_t> own(count * channels);
-		for (size_t k = 0; k < count; ++k)
-			std::copy_n(keys.data() + ((first + k) << body->job.splits) * channels, channels,
-						own.data() + k * channels);
-		Bytes dst(64 + 12 * own.size());
-		dst.resize(mocpack_keysine_encode_segment(encoder, own.data(), count, dst.data(), dst.size(),
-												  segment_scratch.at));
-		payload.segments.push_back(dst);
-	}
+		payload.segments.push_back(open.segment(first, std::min(PER_SEGMENT, GROUPS - first) + 1));
 	for (size_t g = 0; g < GROUPS; ++g)
-		payload.groups.push_back(group_of(encoder, *body, keys, g));
+		payload.groups.push_back(open.group(g));
 	payload.head = head_of(body, payload, nullptr);
 	return payload;
 }

@@ -13,8 +13,7 @@ namespace
 {
 
 const char* const NAMES[JOINTS] = {"Hips", "Arm", "Hand", "LeftFoot"};
-const mocpack_KeysineTarget PLAIN = {0.005, 0, 0, 0, MOCPACK_KEYSINE_DEFAULT, MOCPACK_KEYSINE_AUTO,
-									 1.0,	0, 1};
+const ClipTarget PLAIN = {0.005, 0, 0, 0, MOCPACK_KEYSINE_DEFAULT, MOCPACK_KEYSINE_AUTO, 1.0, 0, 1};
 
 // Stops the encoder after that many calls.
 struct Stopper
@@ -31,48 +30,50 @@ struct Stopper
 	}
 };
 
-struct Encoder
+struct TestEncoder
 {
 	Body body;
 	Counter counter;
 	Stopper stopper;
-	mocpack_KeysineClip clip;
-	mocpack_KeysineWork work;
+	SourceClip clip;
+	mocpack::WorkContext work;
 
-	explicit Encoder(size_t frames = FRAMES)
+	explicit TestEncoder(size_t frames = FRAMES)
 	{
 		clip = {&body.skeleton, NAMES, body.rotations.data(), body.translations.data(), frames, 100};
 		work = {counter.allocator(), &stopper, 1, nullptr, Stopper::progress, nullptr};
 	}
 
-	mocpack_Status run(const mocpack_KeysineTarget& target, Bytes* payload, mocpack_ClipErrors* errors)
+	mocpack_Status run(const ClipTarget& target, Bytes* payload, mocpack_ClipErrors* errors)
 	{
-		mocpack_KeysineEncoded made;
-		mocpack_Status status = mocpack_keysine_encode_clip(&clip, &target, &work, nullptr, &made);
-		if (status == MOCPACK_OK)
+		mocpack_Status status;
 		{
-			payload->assign(made.payload, made.payload + made.payload_size);
-			Memory scratch(mocpack_clip_errors_scratch_size(JOINTS));
-			mocpack_clip_errors(&body.skeleton, clip.rotations, clip.translations, made.rotations,
-								made.translations, clip.frame_count, 0.03, scratch.at, errors, nullptr,
-								nullptr, nullptr, nullptr);
-			mocpack_keysine_release(&work, &made);
+			EncodedClip made;
+			status = encode_clip(clip, target, work, Constants(), &made);
+			if (status == MOCPACK_OK)
+			{
+				payload->assign(made.payload.data(), made.payload.data() + made.payload.size());
+				Memory scratch(mocpack_clip_errors_scratch_size(JOINTS));
+				mocpack_clip_errors(&body.skeleton, clip.rotations, clip.translations, made.rotations.data(),
+									made.translations.data(), clip.frame_count, 0.03, scratch.at, errors,
+									nullptr, nullptr, nullptr, nullptr);
+			}
 		}
 		check(counter.held == 0, "all memory is given back");
 		return status;
 	}
 };
 
-mocpack_KeysineTarget target_of(double max_error, int effort, int mode, int layers)
+ClipTarget target_of(double max_error, int effort, int mode, int layers)
 {
-	mocpack_KeysineTarget target = PLAIN;
+	ClipTarget target = PLAIN;
 	target.max_error = max_error, target.effort = effort, target.mode = mode, target.layers = layers;
 	return target;
 }
 
 void bounds_are_kept()
 {
-	const mocpack_KeysineTarget targets[] = {
+	const ClipTarget targets[] = {
 		target_of(0.01, MOCPACK_KEYSINE_FAST, MOCPACK_KEYSINE_AUTO, 1),
 		target_of(0.005, MOCPACK_KEYSINE_DEFAULT, MOCPACK_KEYSINE_AUTO, 1),
 		target_of(0.0002, MOCPACK_KEYSINE_DEFAULT, MOCPACK_KEYSINE_AUTO, 1),
@@ -80,10 +81,10 @@ void bounds_are_kept()
 		target_of(0.0005, MOCPACK_KEYSINE_FAST, MOCPACK_KEYSINE_GRID, 1),
 		target_of(0.001, MOCPACK_KEYSINE_FAST, MOCPACK_KEYSINE_TRANSFORM, 3),
 	};
-	for (const mocpack_KeysineTarget& target : targets)
+	for (const ClipTarget& target : targets)
 		for (size_t frames : {FRAMES, size_t(1), size_t(2), size_t(17)})
 		{
-			Encoder encoder(frames);
+			TestEncoder encoder(frames);
 			Bytes payload;
 			mocpack_ClipErrors errors;
 			check(encoder.run(target, &payload, &errors) == MOCPACK_OK &&
@@ -94,10 +95,10 @@ void bounds_are_kept()
 
 void other_targets_are_kept()
 {
-	Encoder encoder;
+	TestEncoder encoder;
 	Bytes payload, finer;
 	mocpack_ClipErrors errors;
-	mocpack_KeysineTarget target = PLAIN;
+	ClipTarget target = PLAIN;
 	target.mean_error = 0.001;
 	check(encoder.run(target, &payload, &errors) == MOCPACK_OK && errors.joint_mean <= 0.001,
 		  "a mean is kept");
@@ -117,11 +118,10 @@ void other_targets_are_kept()
 // Out of memory at any point is a status, and everything that was taken goes back.
 void memory_may_run_out()
 {
-	Encoder encoder(40);
+	TestEncoder encoder(40);
 	Bytes payload;
 	mocpack_ClipErrors errors;
-	const mocpack_KeysineTarget target =
-		target_of(0.002, MOCPACK_KEYSINE_DEFAULT, MOCPACK_KEYSINE_TRANSFORM, 2);
+	const ClipTarget target = target_of(0.002, MOCPACK_KEYSINE_DEFAULT, MOCPACK_KEYSINE_TRANSFORM, 2);
 	check(encoder.run(target, &payload, &errors) == MOCPACK_OK, "with enough memory");
 	const size_t calls = encoder.counter.calls, stride = calls / 60 + 1;
 	for (size_t at = 0; at < calls; at += stride)
@@ -133,7 +133,7 @@ void memory_may_run_out()
 
 void a_callback_stops_it()
 {
-	Encoder encoder;
+	TestEncoder encoder;
 	Bytes payload;
 	mocpack_ClipErrors errors;
 	check(encoder.run(PLAIN, &payload, &errors) == MOCPACK_OK && encoder.stopper.last == 1,
@@ -150,21 +150,21 @@ void a_callback_stops_it()
 
 void targets_that_make_no_sense_are_refused()
 {
-	Encoder encoder;
+	TestEncoder encoder;
 	Bytes payload;
 	mocpack_ClipErrors errors;
-	mocpack_KeysineTarget targets[6];
+	ClipTarget targets[6];
 	std::fill(targets, targets + 6, PLAIN);
 	targets[0].max_error = 0, targets[1].layers = 17, targets[2].effort = 3, targets[3].mode = -1;
 	targets[4].group_seconds = 0, targets[5].step = 0.01, targets[5].max_angle = 0.1;
-	for (const mocpack_KeysineTarget& target : targets)
+	for (const ClipTarget& target : targets)
 		check(encoder.run(target, &payload, &errors) == MOCPACK_BAD_ARGUMENT, "a bad target is refused");
 }
 
 struct Retrying
 {
-	Encoder encoder;
-	EncodeTask task{encoder.clip, PLAIN, encoder.work, nullptr};
+	TestEncoder encoder;
+	EncodeTask task{encoder.clip, PLAIN, encoder.work, Constants()};
 	Artifacts artifacts;
 
 	Artifacts& seen(double jitter, double foot)

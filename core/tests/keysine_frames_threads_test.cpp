@@ -55,7 +55,7 @@ struct Decoded
 	bool good = false;
 };
 
-Decoded decode(const mocpack_Motion& motion, size_t first, size_t stop, const mocpack_KeysineWork& work,
+Decoded decode(const mocpack_Motion& motion, size_t first, size_t stop, const mocpack::WorkContext& work,
 			   const Decoded* before = nullptr)
 {
 	Decoded found;
@@ -90,8 +90,8 @@ void any_frames_are_the_same_from_any_source_on_any_threads(const Body& body, co
 	mocpack_Motion* called =
 		open(body, {nullptr, {&source, payload.size(), CountedSource::read}, 0}, payload.size());
 	check(in_memory && called, "the payload opens");
-	const mocpack_KeysineWork one = {counter.allocator(), nullptr, 1, nullptr, nullptr},
-							  many = {counter.allocator(), nullptr, THREADS, run_threads, nullptr};
+	const mocpack::WorkContext one = {counter.allocator(), nullptr, 1, nullptr, nullptr},
+							   many = {counter.allocator(), nullptr, THREADS, run_threads, nullptr};
 	const Decoded whole = decode(*in_memory, 0, FRAMES, one);
 	check(whole.good, "all frames decode");
 	const size_t channels = in_memory->layout.channel_count;
@@ -130,7 +130,7 @@ void damage_is_reported_by_its_group(const Body& body, Bytes payload)
 	payload.back() ^= 1;
 	mocpack_Motion* motion =
 		open(body, {payload.data(), {nullptr, payload.size(), nullptr}, 0}, payload.size());
-	const mocpack_KeysineWork work = {counter.allocator(), nullptr, THREADS, run_threads, nullptr};
+	const mocpack::WorkContext work = {counter.allocator(), nullptr, THREADS, run_threads, nullptr};
 	const Decoded found = decode(*motion, 0, FRAMES, work);
 	const std::string group = "group " + std::to_string(motion->layout.group_count - 1);
 	check(!found.good && found.error.status == MOCPACK_CORRUPT &&
@@ -146,8 +146,8 @@ void a_caller_can_cancel(const Body& body, const Bytes& payload)
 	Counter counter;
 	mocpack_Motion* motion =
 		open(body, {payload.data(), {nullptr, payload.size(), nullptr}, 0}, payload.size());
-	const mocpack_KeysineWork work = {counter.allocator(), nullptr, THREADS, run_threads,
-									  [](void*, double) { return 1; }};
+	const mocpack::WorkContext work = {counter.allocator(), nullptr, THREADS, run_threads,
+									   [](void*, double) { return 1; }};
 	check(decode(*motion, 0, FRAMES, work).error.status == MOCPACK_CANCELED, "decoding stops");
 	mocpack_close(motion);
 }

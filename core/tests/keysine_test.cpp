@@ -9,6 +9,8 @@
 
 #include "keysine_clip.h"
 
+#include "keysine/encode/layer_writer.h"
+
 namespace
 {
 
@@ -62,35 +64,37 @@ Payload layered(Body* body, const Payload& single)
 	Bytes shifts = layer_shifts(mocpack_keysine_layout(head).track_count);
 	Payload made = {{}, std::vector<Bytes>(segments), std::vector<Bytes>(groups), LAYERS};
 	std::vector<std::vector<Bytes>> later(LAYERS); // parts of each layer after the first
-	Memory scratch(mocpack_keysine_split_scratch(head));
 	std::vector<int32_t> keys;
 	check(keys_at_ends(head, single, 1, &keys) == MOCPACK_OK, "keys are read");
-	for (size_t s = 0; s < segments; ++s)
-	{
-		const size_t first = s * PER_SEGMENT, count = std::min(PER_SEGMENT, groups - first);
-		Bytes dst(1 << 16);
-		const uint8_t *at = dst.data(), *src[PER_SEGMENT];
-		size_t sizes[PER_SEGMENT + LAYERS], src_sizes[PER_SEGMENT];
-		check(mocpack_keysine_split_segment(head, keys.data() + first * channels, count + 1, shifts.data(),
-											LAYERS, dst.data(), dst.size(), sizes, scratch.at) == MOCPACK_OK,
-			  "keys are split");
-		made.segments[s] = Bytes(at, at + sizes[0]);
-		at += sizes[0];
-		for (size_t l = 1; l < LAYERS; at += sizes[l++])
-			later[l].push_back(Bytes(at, at + sizes[l]));
-		for (size_t i = 0; i < count; ++i)
-			src[i] = single.groups[first + i].data(), src_sizes[i] = single.groups[first + i].size();
-		check(mocpack_keysine_split_bundle(head, first, count, keys.data() + first * channels, src, src_sizes,
-										   shifts.data(), LAYERS, dst.data(), dst.size(), sizes,
-										   scratch.at) == MOCPACK_OK,
-			  "a bundle is split");
-		at = dst.data();
-		for (size_t i = 0; i < count + LAYERS - 1; at += sizes[i++])
-			if (i < count)
-				made.groups[first + i] = Bytes(at, at + sizes[i]);
-			else
-				later[i - count + 1].push_back(Bytes(at, at + sizes[i]));
-	}
+	with_exact_memory(
+		[&](mocpack::Arena* arena)
+		{
+			mocpack::keysine::LayerWriter writer(*head, {shifts.data(), LAYERS, shifts.size() / 4}, 1 << 16,
+												 arena);
+			mocpack::keysine::Bytes parts[PER_SEGMENT + LAYERS], src[PER_SEGMENT];
+			auto copy = [](const mocpack::keysine::Bytes& part)
+			{ return Bytes(part.data, part.data + part.size); };
+			for (size_t s = 0; s < segments && arena->has_memory(); ++s)
+			{
+				const size_t first = s * PER_SEGMENT, count = std::min(PER_SEGMENT, groups - first);
+				check(writer.split_segment(keys.data() + first * channels, count + 1, parts) == MOCPACK_OK,
+					  "keys are split");
+				made.segments[s] = copy(parts[0]);
+				for (size_t l = 1; l < LAYERS; ++l)
+					later[l].push_back(copy(parts[l]));
+				for (size_t i = 0; i < count; ++i)
+					src[i] = {const_cast<uint8_t*>(single.groups[first + i].data()),
+							  single.groups[first + i].size()};
+				check(writer.split_bundle(first, count, keys.data() + first * channels, src, parts) ==
+						  MOCPACK_OK,
+					  "a bundle is split");
+				for (size_t i = 0; i < count + LAYERS - 1; ++i)
+					if (i < count)
+						made.groups[first + i] = copy(parts[i]);
+					else
+						later[i - count + 1].push_back(copy(parts[i]));
+			}
+		});
 	for (const std::vector<Bytes>& layer : later)
 		made.groups.insert(made.groups.end(), layer.begin(), layer.end());
 	made.head = head_of(body, made, shifts.data());

@@ -27,20 +27,17 @@ template <typename Work> void in_threads(size_t count, Work work)
 
 void groups_are_encoded_on_any_thread(Body* body, const Payload& alone)
 {
-	Memory memory(mocpack_keysine_encoder_size(&body->job));
-	mocpack_KeysineEncoder* encoder = mocpack_keysine_prepare(&body->job, memory.at);
-	size_t channels = mocpack_keysine_channel_count(encoder);
-	std::vector<int32_t> keys = keys_of(encoder, *body);
+	const OpenEncoder open(*body);
 	std::vector<Bytes> groups(alone.groups.size());
-	std::vector<std::vector<double>> errors(groups.size(), std::vector<double>(channels));
+	std::vector<std::vector<double>> errors(groups.size(), std::vector<double>(open.channels));
 	in_threads(groups.size(),
 			   [&](size_t g)
 			   {
-				   Memory scratch(mocpack_keysine_group_encode_scratch(encoder));
 				   if (body->mode)
-					   mocpack_keysine_grid_errors(encoder, g, keys.data() + g * channels, errors[g].data(),
-												   scratch.at);
-				   groups[g] = group_of(encoder, *body, keys, g);
+					   with_exact_memory(
+						   [&](mocpack::Arena* arena)
+						   { measure_grid(open.encoder, g, open.keys_of(g), arena, errors[g].data()); });
+				   groups[g] = open.group(g);
 			   });
 	check(groups == alone.groups, "groups made side by side are those made one by one");
 }

@@ -21,6 +21,11 @@ class Arena
 		return static_cast<T*>(allocate_bytes(count * sizeof(T)));
 	}
 
+	bool has_memory() const
+	{
+		return base_ != nullptr;
+	}
+
 	size_t used() const
 	{
 		return used_;

@@ -92,7 +92,7 @@ bool select_joints(const mocpack_Skeleton& skeleton, const int32_t* joints, size
 }
 
 KeysineFrames::KeysineFrames(const mocpack_Motion& motion, uint64_t first, uint64_t stop,
-							 const mocpack_KeysineWork& work, const SegmentKeys& known)
+							 const WorkContext& work, const SegmentKeys& known)
 	: motion_(motion), work_(work), known_(known), first_(first), stop_(stop)
 {
 	if (motion.layout.layer_count > 1)

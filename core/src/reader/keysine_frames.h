@@ -42,7 +42,7 @@ class KeysineFrames
   public:
 	// The frames must exist. `known` are key poses from an earlier call, which need not be read again.
 	KeysineFrames(const mocpack_Motion& motion, uint64_t first, uint64_t stop,
-				  const mocpack_KeysineWork& work, const SegmentKeys& known);
+				  const WorkContext& work, const SegmentKeys& known);
 	~KeysineFrames();
 	KeysineFrames(const KeysineFrames&) = delete;
 	KeysineFrames& operator=(const KeysineFrames&) = delete;
@@ -87,7 +87,7 @@ class KeysineFrames
 	static mocpack_Status read_fetched(void* user, uint64_t offset, size_t size, void* dst);
 
 	const mocpack_Motion& motion_;
-	const mocpack_KeysineWork& work_;
+	const WorkContext& work_;
 	SegmentKeys known_;
 	uint64_t first_, stop_;
 	size_t first_group_, group_count_; // no group for a clip of one frame

@@ -34,9 +34,10 @@ bool positions_of(EncodeTask* task, const double* rotations, const double* trans
 {
 	const mocpack_Skeleton& s = task->skeleton;
 	const size_t joints = s.joint_count, piece = 256, count = (frames + piece - 1) / piece;
-	WorkerScratch world;
+	WorkerArenas world;
 	if (!task->take(positions, 3 * frames * joints) ||
-		!world.take(task, task->worker_count(count, false), 4 * piece * joints * sizeof(double)))
+		!world.take(task, task->worker_count(count, false),
+					[&](Arena* arena) { arena->allocate<double>(4 * piece * joints); }))
 		return false;
 	task->parallel_for(count, false,
 					   [&](size_t i, size_t worker)
@@ -45,7 +46,7 @@ bool positions_of(EncodeTask* task, const double* rotations, const double* trans
 						   mocpack_forward_kinematics(&s, rotations + 4 * joints * first,
 													  translations + 3 * s.translated_count * first, own,
 													  positions->data() + 3 * joints * first,
-													  static_cast<double*>(world.of(worker)));
+													  world.of(worker).allocate<double>(4 * piece * joints));
 					   });
 	return true;
 }
@@ -125,9 +126,10 @@ bool jitter_energy(EncodeTask* task, const Buffer<double>& points, double* energ
 	while (double(first_bin) * rate / double(length) <= JITTER_HERTZ)
 		++first_bin;
 	Buffer<double> waves, energies;
-	WorkerScratch work;
+	WorkerArenas work;
 	if (!task->take(&waves, 2 * length) || !task->take(&energies, count) ||
-		!work.take(task, task->worker_count(count, false), (length + 3) * width * sizeof(double)))
+		!work.take(task, task->worker_count(count, false),
+				   [&](Arena* arena) { arena->allocate<double>((length + 3) * width); }))
 		return false;
 	double window_energy = 0;
 	for (size_t n = 0; n < length; ++n)
@@ -140,9 +142,9 @@ bool jitter_energy(EncodeTask* task, const Buffer<double>& points, double* energ
 					   [&](size_t i, size_t worker)
 					   {
 						   if (!task->poll())
-							   energies[i] =
-								   segment_energy(points.data() + i * step * width, length, width, first_bin,
-												  waves.data(), static_cast<double*>(work.of(worker)));
+							   energies[i] = segment_energy(
+								   points.data() + i * step * width, length, width, first_bin, waves.data(),
+								   work.of(worker).allocate<double>((length + 3) * width));
 					   });
 	for (size_t i = 0; i < count; ++i)
 		*energy += energies[i] / (double(count) * double(length) * window_energy);

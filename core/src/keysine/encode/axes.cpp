@@ -172,22 +172,22 @@ bool AxesChooser::measure(EncodeTask* task, const int32_t* table, const double* 
 bool AxesChooser::choose(EncodeTask* task, double unit, double fine, int precision, int32_t* table) const
 {
 	const size_t joints = task->skeleton.joint_count;
-	Buffer<double> means, axes;
-	Buffer<uint8_t> scratch;
-	if (!task->take(&means, 4 * joints) || !task->take(&axes, 9 * joints) ||
-		!task->take(&scratch, mocpack_keysine_axes_scratch(joints)))
+	Buffer<uint8_t> memory;
+	if (!task->take_room(&memory, plan_size(joints)))
 		return false;
-	if (!mocpack_keysine_axes(&task->skeleton, table, unit, fine, means.data(), axes.data(), scratch.data(),
-							  nullptr))
+	Plan plan = {};
+	plan.skeleton = &task->skeleton, plan.table = table;
+	plan.unit = unit, plan.fine = fine;
+	if (!build_plan(&plan, memory.data(), nullptr))
 		return task->stop(MOCPACK_CORRUPT);
 	double bands[MAX_BANDS * 9];
-	for (size_t j = 0; j < joints; ++j)
+	for (const Track* track = plan.tracks; track < plan.tracks + plan.track_count; ++track)
 	{
-		int32_t* row = table + PLAN_COLUMNS * j;
-		if (row[ROTATION_KIND] != VECTOR_ROTATION)
+		if (track->kind != VECTOR_TRACK)
 			continue;
+		const size_t j = size_t(track->joint);
 		double back[9]; // from rotation vectors to channels, in steps, column by column
-		inverse(axes.data() + 9 * j, back);
+		inverse(track->axes, back);
 		for (double& number : back)
 			number *= frame_factor_ / unit;
 		for (size_t b = 0; b < band_count_; ++b)
@@ -207,7 +207,7 @@ bool AxesChooser::choose(EncodeTask* task, double unit, double fine, int precisi
 						band[3 * r + c] += half[3 * r + k] * back[3 * k + c];
 				}
 		}
-		cheapest_turn(*task, bands, precision, row + BASIS);
+		cheapest_turn(*task, bands, precision, table + PLAN_COLUMNS * j + BASIS);
 	}
 	return true;
 }

@@ -11,7 +11,7 @@ namespace mocpack
 namespace keysine
 {
 
-BlockCoder::BlockCoder(const mocpack_KeysineEncoder* encoder, Arena* arena)
+BlockCoder::BlockCoder(const Encoder* encoder, Arena* arena)
 	: e_(*encoder), plan_(encoder->plan), rig_(encoder->rig),
 	  near_(encoder->plan, symbols_.shape, symbols_.rows)
 {
@@ -41,8 +41,8 @@ BlockCoder::BlockCoder(const mocpack_KeysineEncoder* encoder, Arena* arena)
 	strained_before_ = arena->allocate<uint8_t>(stride);
 	hinges_before_ = lay_out_saved_hinges(arena);
 	extra_bounds_ = arena->allocate<ExtraBound>(size_t(most_extra_bounds(e_)));
-	search_ = arena->allocate<uint8_t>(search_scratch(stride_, 4, int32_t(points)));
-	if (e_.wanted)
+	search_ = SearchMemory(stride_, 4, int32_t(points), arena);
+	if (e_.record.wanted)
 		seen_wanted_ = arena->allocate<float>(plan_.channel_count * group),
 		seen_series_ = arena->allocate<float>(plan_.channel_count * group),
 		seen_steps_ = arena->allocate<float>(plan_.channel_count * group);
@@ -110,21 +110,22 @@ void BlockCoder::copy_span(const SavedBlock& saved, const Span& span, bool saves
 
 void BlockCoder::report() const
 {
-	if (!e_.wanted)
+	const CoefficientRecord& record = e_.record;
+	if (!record.wanted)
 		return;
 	size_t from = e_.grouping.key_frame(group_), length = length_of_group_;
 	for (size_t c = 0; c < plan_.channel_count; ++c)
 	{
-		size_t to = c * e_.job.frame_count + from;
-		std::memcpy(e_.wanted + to, seen_wanted_ + c * length, length * sizeof(float));
-		std::memcpy(e_.series + to, seen_series_ + c * length, length * sizeof(float));
-		std::memcpy(e_.used_steps + to, seen_steps_ + c * length, length * sizeof(float));
+		size_t to = c * e_.job.motion.frames + from;
+		std::memcpy(record.wanted + to, seen_wanted_ + c * length, length * sizeof(float));
+		std::memcpy(record.series + to, seen_series_ + c * length, length * sizeof(float));
+		std::memcpy(record.steps + to, seen_steps_ + c * length, length * sizeof(float));
 	}
 	for (int32_t b = 0; b < symbols_.shape.blocks; ++b)
 	{
 		size_t at = from + block_frame(length, symbols_.splits, size_t(b));
 		for (int32_t k = 0; k <= symbols_.lengths[b]; ++k)
-			e_.paces[at + size_t(k)] = k ? normalized_frequency(k, symbols_.shape.tempo) : 0;
+			record.paces[at + size_t(k)] = k ? normalized_frequency(k, symbols_.shape.tempo) : 0;
 	}
 }
 
@@ -348,7 +349,7 @@ int32_t BlockCoder::search_track(const Track& track, double scale)
 					   start,	 wanted_, int32_t(e_.job.settings.jitter_from * float(length_)),
 					   &e_.bits, &near_,  int32_t(&track - plan_.tracks),
 					   b_,		 sums_};
-	mocpack_KeysineSettings settings = e_.job.settings;
+	SearchSettings settings = e_.job.settings;
 	settings.quartic_penalty *= weight_;
 	settings.rounding += rounding_;
 	settings.coarsest_step = step_for(e_.job.limits, size_t(track.joint), settings.coarsest_step);

@@ -52,7 +52,7 @@ enum class Target
 class BlockCoder
 {
   public:
-	BlockCoder(const mocpack_KeysineEncoder* encoder, Arena* arena);
+	BlockCoder(const Encoder* encoder, Arena* arena);
 
 	// Splits a group into 2^splits blocks and clears their coefficients. keys: all keys that the group may
 	// have. Returns false if the group cannot be split this way.
@@ -129,7 +129,7 @@ class BlockCoder
 	SavedHinges lay_out_saved_hinges(Arena* arena) const;
 	void save_hinges(const SavedHinges& saved) const;
 
-	// Writes target coefficients, coefficients and steps to the arrays of mocpack_keysine_watch.
+	// Writes target coefficients, coefficients and steps to the encoder's record.
 	void report() const;
 
   private:
@@ -216,7 +216,7 @@ class BlockCoder
 	// Returns the larger of `worst` and the excess of the extra bounds in decoded frame t.
 	double with_extra_bounds(const Track& track, int32_t t, double worst) const;
 
-	const mocpack_KeysineEncoder& e_;
+	const Encoder& e_;
 	const Plan& plan_;
 	const Rig& rig_;
 	MotionPair pair_;
@@ -249,7 +249,7 @@ class BlockCoder
 	double *sines_, *aims_, *ahead_, *curve_, *series_;
 	Quat* turns_;
 	float *waves_, *start_, *moves_, *scaled_start_, *scaled_moves_, *wanted_;
-	uint8_t* search_;
+	SearchMemory search_;
 };
 
 } // namespace keysine

@@ -27,7 +27,7 @@ bool BoundedEncoder::fits_grid() const
 
 bool BoundedEncoder::run(Encoding* best)
 {
-	const mocpack_KeysineTarget& target = task_.target;
+	const ClipTarget& target = task_.target;
 	const bool grid_alone = target.mode == MOCPACK_KEYSINE_GRID;
 	if (grid_alone && !fits_grid())
 		return task_.stop(MOCPACK_UNSUPPORTED);
@@ -131,7 +131,7 @@ void BoundedEncoder::remove_artifacts(Encoding* best)
 // Encodes with a policy and measures the result. Returns false if the search finds nothing within the bound.
 bool BoundedEncoder::attempt(Method method, const RetryPolicy& policy, Encoding* encoding)
 {
-	const mocpack_KeysineTarget& target = task_.target;
+	const ClipTarget& target = task_.target;
 	Draft draft;
 	task_.progress.begin(1);
 	bool good = method == GRID ? draft_grid(policy, &draft) : draft_transform(policy, &draft);
@@ -204,8 +204,7 @@ bool make_draft_of_few_keys(EncodeTask* task, DraftRequest request, Draft* draft
 	return make_draft(task, request, draft, seen);
 }
 
-bool cut_for(EncodeTask* task, const Motion& motion, double size, mocpack_KeysineSettings* settings,
-			 Groups* groups)
+bool cut_for(EncodeTask* task, const Motion& motion, double size, SearchSettings* settings, Groups* groups)
 {
 	if (!cut_motion(task, motion, MOCPACK_KEYSINE_MAX_GROUP_FRAMES, groups))
 		return false;
@@ -216,7 +215,7 @@ bool cut_for(EncodeTask* task, const Motion& motion, double size, mocpack_Keysin
 	return true;
 }
 
-bool find_predictors(EncodeTask* task, const ClipPlan& plan, mocpack_KeysineSettings settings, double size,
+bool find_predictors(EncodeTask* task, const ClipPlan& plan, SearchSettings settings, double size,
 					 Predictors* predictors)
 {
 	const Constants& c = task->constants;

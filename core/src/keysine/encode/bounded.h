@@ -74,12 +74,11 @@ bool make_draft_of_few_keys(EncodeTask* task, DraftRequest request, Draft* draft
 
 // Cuts a motion into groups, and sets how often they are split: by the target's block length, or by the usual
 // one. size: the bound or step, meters.
-bool cut_for(EncodeTask* task, const Motion& motion, double size, mocpack_KeysineSettings* settings,
-			 Groups* groups);
+bool cut_for(EncodeTask* task, const Motion& motion, double size, SearchSettings* settings, Groups* groups);
 
 // Chooses predictors from a quickly encoded sample. settings: those of the fast effort; size: the bound or
 // step, meters.
-bool find_predictors(EncodeTask* task, const ClipPlan& plan, mocpack_KeysineSettings settings, double size,
+bool find_predictors(EncodeTask* task, const ClipPlan& plan, SearchSettings settings, double size,
 					 Predictors* predictors);
 
 } // namespace keysine

@@ -16,20 +16,15 @@ struct Constants
 #undef NUMBERS
 };
 
-// One row of the table of constants: `count` numbers, beginning with number `first` of the struct.
-struct ConstantRow
+// Calls visit(name, text, numbers, count) for each row of the table of constants.
+template <typename Visit> void visit_constants(Constants* constants, Visit visit)
 {
-	const char *name, *text;
-	size_t first, count;
-};
-
-const ConstantRow CONSTANT_ROWS[] = {
-#define NUMBER(name, value, text) {#name, text, offsetof(Constants, name) / sizeof(double), 1},
-#define NUMBERS(name, count, text, ...) {#name, text, offsetof(Constants, name) / sizeof(double), count},
+#define NUMBER(name, value, text) visit(#name, text, &constants->name, size_t(1));
+#define NUMBERS(name, count, text, ...) visit(#name, text, constants->name, size_t(count));
 #include "keysine/encode/constants.inc"
 #undef NUMBER
 #undef NUMBERS
-};
+}
 
 } // namespace keysine
 } // namespace mocpack

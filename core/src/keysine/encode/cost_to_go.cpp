@@ -86,8 +86,8 @@ double over_square(double allowance)
 }
 
 // Adds the costs of the joint's own origin, shell points and bone ends.
-void add_own(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings& s, const MotionPair& pair,
-			 int32_t joint, int32_t t, size_t* end, const Costs& costs)
+void add_own(const Plan& plan, const Rig& rig, const SearchSettings& s, const MotionPair& pair, int32_t joint,
+			 int32_t t, size_t* end, const Costs& costs)
 {
 	const mocpack_Skeleton& skeleton = *plan.skeleton;
 	Quat world = pair.rotation[pair.at(joint, t)];
@@ -168,8 +168,8 @@ void take_out_hinges(const Plan& plan, const JointHinges& hinges, const MotionPa
 
 } // namespace
 
-void fill_costs(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings& settings,
-				const MotionPair& pair, int32_t t)
+void fill_costs(const Plan& plan, const Rig& rig, const SearchSettings& settings, const MotionPair& pair,
+				int32_t t)
 {
 	double *work = pair.work, turn_price = pair.turn_price[t];
 	const mocpack_Skeleton& skeleton = *plan.skeleton;

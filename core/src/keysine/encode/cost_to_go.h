@@ -59,8 +59,8 @@ inline size_t cost_work(size_t joints)
 }
 
 // Fills the remainders of a pair in frame t, at the source's pose.
-void fill_costs(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings& settings,
-				const MotionPair& pair, int32_t t);
+void fill_costs(const Plan& plan, const Rig& rig, const SearchSettings& settings, const MotionPair& pair,
+				int32_t t);
 
 } // namespace keysine
 } // namespace mocpack

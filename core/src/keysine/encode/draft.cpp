@@ -18,11 +18,6 @@ namespace
 const double WORK_SHARE = 0.5;	// of the work that is left, for one draft
 const uint8_t FIRST_SCALE = 12; // in half octaves above 1/32 step: two steps
 
-int stop_search(void* user)
-{
-	return static_cast<EncodeTask*>(user)->poll();
-}
-
 class Drafting
 {
   public:
@@ -62,36 +57,21 @@ class Drafting
 		std::fill(draft_.initial_scales.data(), draft_.initial_scales.data() + 7 * s.joint_count,
 				  FIRST_SCALE);
 		splits_ = request_.on_grid ? 0 : request_.groups.splits;
-		mocpack_KeysineJob job = {&s,
-								  request_.motion.rotations,
-								  request_.motion.translations,
-								  request_.motion.angles,
-								  request_.motion.frames,
-								  group_count,
-								  request_.groups.first_frame_alone,
-								  request_.groups.group_frames,
-								  splits_,
-								  draft_.table.data(),
-								  plan.unit,
-								  plan.fine(),
-								  request_.groups.tempo,
-								  draft_.predictors.data(),
-								  draft_.predictor_count,
-								  request_.shares,
-								  task_.joint_bounds.limits(),
-								  request_.settings,
-								  reinterpret_cast<const double*>(&task_.constants),
-								  request_.on_grid ? draft_.grid_steps.data() : nullptr,
-								  draft_.initial_scales.data(),
-								  stop_search,
-								  &task_,
-								  work_per_frame_};
-		if (!task_.take(&memory_, mocpack_keysine_encoder_size(&job)))
+		Job job;
+		job.skeleton = &s, job.motion = request_.motion;
+		job.settings = request_.settings, job.constants = task_.constants;
+		job.group_count = group_count, job.first_frame_alone = request_.groups.first_frame_alone;
+		job.group_frames = request_.groups.group_frames;
+		job.splits = splits_, job.tempo = request_.groups.tempo;
+		job.table = draft_.table.data(), job.unit = plan.unit, job.fine = plan.fine();
+		job.predictors = draft_.predictors.data(), job.predictor_count = draft_.predictor_count;
+		job.shares = request_.shares, job.limits = task_.joint_bounds.limits();
+		job.grid_steps = request_.on_grid ? draft_.grid_steps.data() : nullptr;
+		job.initial_scales = draft_.initial_scales.data();
+		job.task = &task_, job.work_per_frame = work_per_frame_;
+		if (!task_.accept(encoder_.open(task_.work.allocator, job)))
 			return false;
-		encoder_ = mocpack_keysine_prepare(&job, memory_.data());
-		if (!encoder_)
-			return false;
-		channels_ = encoder_->plan.channel_count;
+		channels_ = encoder_.plan.channel_count;
 		return true;
 	}
 
@@ -128,78 +108,79 @@ class Drafting
 			!task_.take(&seen->paces, frames) || !task_.take(&seen->first_channels, channels_))
 			return false;
 		seen->channel_count = channels_;
-		for (size_t t = 0; t < encoder_->plan.track_count; ++t)
+		for (size_t t = 0; t < encoder_.plan.track_count; ++t)
 		{
-			const Track& track = encoder_->plan.tracks[t];
+			const Track& track = encoder_.plan.tracks[t];
 			for (int32_t c = 0; c < track.channels; ++c)
 				seen->first_channels[size_t(track.first_channel + c)] = track.first_channel;
 		}
-		mocpack_keysine_watch(encoder_, seen->wanted.data(), seen->series.data(), seen->steps.data(),
-							  seen->paces.data());
+		encoder_.record = {seen->wanted.data(), seen->series.data(), seen->steps.data(), seen->paces.data()};
 		return true;
 	}
 
 	bool encode_keys()
 	{
-		Buffer<uint8_t> scratch;
-		return task_.take(&keys_, channels_ * ((request_.groups.count << splits_) + 1)) &&
-			   task_.take_room(&scratch, mocpack_keysine_keys_scratch(encoder_)) &&
-			   mocpack_keysine_encode_keys(encoder_, keys_.data(), scratch.data()) == MOCPACK_OK &&
+		return task_.take(&keys_, channels_ * encoder_.key_count()) &&
+			   task_.accept(with_arena(task_.work.allocator, [&](Arena* arena)
+									   { return keysine::encode_keys(&encoder_, keys_.data(), arena); })) &&
 			   !task_.poll();
 	}
 
-	// Encodes the keys at the ends of groups, segment by segment.
-	bool encode_segments()
+	// Runs encode(i, arena) for all i below count, on all workers. It measures with an arena without memory.
+	template <typename Encode> bool encode_all(size_t count, Encode encode)
 	{
-		const size_t per = size_t(task_.constants.groups_per_segment), count = draft_.segment_count,
-					 most = std::min(per, request_.groups.count) + 1, room = 64 + 12 * channels_ * most,
-					 workers = task_.worker_count(count, request_.alone);
-		WorkerScratch scratch, own_keys, bytes;
-		if (!scratch.take(&task_, workers, mocpack_keysine_segment_encode_scratch(encoder_, most)) ||
-			!own_keys.take(&task_, workers, 4 * most * channels_) || !bytes.take(&task_, workers, room))
+		const size_t workers = task_.worker_count(count, request_.alone);
+		WorkerArenas arenas;
+		if (!arenas.take(&task_, workers, [&](Arena* arena) { encode(size_t(0), arena); }))
 			return false;
 		std::atomic<bool> good{true};
 		task_.parallel_for(count, request_.alone,
 						   [&](size_t i, size_t worker)
 						   {
-							   const size_t first = i * per,
-											keys = std::min(per, request_.groups.count - first) + 1;
-							   int32_t* own = static_cast<int32_t*>(own_keys.of(worker));
-							   uint8_t* dst = static_cast<uint8_t*>(bytes.of(worker));
-							   for (size_t k = 0; k < keys; ++k)
-								   std::copy_n(keys_.data() + ((first + k) << splits_) * channels_, channels_,
-											   own + k * channels_);
-							   const size_t size = mocpack_keysine_encode_segment(encoder_, own, keys, dst,
-																				  room, scratch.of(worker));
-							   if (!size || !draft_.parts.set(i, dst, size))
+							   Arena arena = arenas.of(worker);
+							   if (good && !task_.stopped() && !task_.accept(encode(i, &arena)))
 								   good = false;
 						   });
-		return good;
+		return good && !task_.stopped();
+	}
+
+	// Encodes the keys at the ends of groups, segment by segment.
+	bool encode_segments()
+	{
+		const size_t per = size_t(task_.constants.groups_per_segment), groups = request_.groups.count;
+		return encode_all(draft_.segment_count,
+						  [&](size_t i, Arena* arena)
+						  {
+							  const size_t first = i * per, count = std::min(per, groups - first) + 1;
+							  int32_t* own = arena->allocate<int32_t>(count * channels_);
+							  for (size_t k = 0; k < count && own; ++k)
+								  std::copy_n(keys_.data() + ((first + k) << splits_) * channels_, channels_,
+											  own + k * channels_);
+							  Bytes segment = {};
+							  const mocpack_Status status =
+								  encode_segment(encoder_, own, count, arena, &segment);
+							  return status == MOCPACK_OK ? draft_.parts.set(i, segment) : status;
+						  });
 	}
 
 	// Finds the initial prediction error of each channel on a grid in time, in half octaves above 1/32 step.
 	bool find_scales()
 	{
 		const size_t groups = request_.groups.count,
-					 count = std::min(groups, size_t(task_.constants.grid_scale_groups)),
-					 workers = task_.worker_count(count, request_.alone);
+					 count = std::min(groups, size_t(task_.constants.grid_scale_groups));
 		if (!request_.on_grid || !groups)
 			return true;
-		WorkerScratch scratch;
 		Buffer<double> errors;
-		if (!scratch.take(&task_, workers, mocpack_keysine_group_encode_scratch(encoder_)) ||
-			!task_.take(&errors, count * channels_))
+		if (!task_.take(&errors, count * channels_))
 			return false;
-		std::atomic<bool> good{true};
-		task_.parallel_for(count, request_.alone,
-						   [&](size_t i, size_t worker)
-						   {
-							   const size_t group = i * groups / count;
-							   if (task_.poll() || !mocpack_keysine_grid_errors(
-													   encoder_, group, keys_.data() + group * channels_,
-													   errors.data() + i * channels_, scratch.of(worker)))
-								   good = false;
-						   });
+		const bool good =
+			encode_all(count,
+					   [&](size_t i, Arena* arena)
+					   {
+						   const size_t group = i * groups / count;
+						   return measure_grid(encoder_, group, keys_.data() + group * channels_, arena,
+											   errors.data() + i * channels_);
+					   });
 		for (size_t c = 0; good && c < channels_; ++c)
 		{
 			double sum = 0;
@@ -214,31 +195,22 @@ class Drafting
 
 	bool encode_groups()
 	{
-		const size_t count = request_.groups.count, room = mocpack_keysine_group_bytes(encoder_),
-					 workers = task_.worker_count(count, request_.alone);
-		WorkerScratch scratch, bytes;
-		if (!scratch.take(&task_, workers, mocpack_keysine_group_encode_scratch(encoder_)) ||
-			!bytes.take(&task_, workers, room))
-			return false;
-		std::atomic<bool> good{true};
+		const size_t count = request_.groups.count;
 		std::atomic<size_t> done{0};
-		task_.parallel_for(
-			count, request_.alone,
-			[&](size_t i, size_t worker)
-			{
-				if (!good || task_.stopped())
-					return;
-				size_t size;
-				double work;
-				uint8_t* dst = static_cast<uint8_t*>(bytes.of(worker));
-				if (mocpack_keysine_encode_group(encoder_, i, keys_.data() + (i << splits_) * channels_, dst,
-												 room, &size, &work, scratch.of(worker)) != MOCPACK_OK ||
-					!draft_.parts.set(draft_.segment_count + i, dst, size))
-					good = false;
-				work_ += uint64_t(work);
-				task_.poll(double(++done) / double(count));
-			});
-		return good && !task_.stopped();
+		return encode_all(count,
+						  [&](size_t i, Arena* arena)
+						  {
+							  EncodedGroup group = {};
+							  const mocpack_Status status = encode_group(
+								  encoder_, i, keys_.data() + (i << splits_) * channels_, arena, &group);
+							  if (!arena->has_memory())
+								  return status;
+							  work_ += uint64_t(group.work);
+							  task_.poll(double(++done) / double(count));
+							  return status == MOCPACK_OK
+										 ? draft_.parts.set(draft_.segment_count + i, group.bytes)
+										 : status;
+						  });
 	}
 
 	bool finish(Observation* seen)
@@ -252,8 +224,7 @@ class Drafting
 	EncodeTask& task_;
 	const DraftRequest& request_;
 	Draft& draft_;
-	Buffer<uint8_t> memory_;
-	mocpack_KeysineEncoder* encoder_ = nullptr;
+	Encoder encoder_;
 	Buffer<int32_t> keys_; // every key that a group can use
 	size_t channels_ = 0;
 	int32_t splits_ = 0;
@@ -283,17 +254,17 @@ bool Parts::take(EncodeTask* task, size_t count)
 	return task->take(&parts_, count);
 }
 
-bool Parts::set(size_t i, const uint8_t* data, size_t size)
+mocpack_Status Parts::set(size_t i, const Bytes& bytes)
 {
-	if (!size)
-		return true;
+	if (!bytes.size)
+		return MOCPACK_OK;
 	const mocpack_Allocator& allocator = task_->work.allocator;
-	uint8_t* own = static_cast<uint8_t*>(allocator.allocate(allocator.user, size));
+	uint8_t* own = static_cast<uint8_t*>(allocator.allocate(allocator.user, bytes.size));
 	if (!own)
-		return task_->stop(MOCPACK_NO_MEMORY);
-	std::memcpy(own, data, size);
-	parts_[i] = {own, size};
-	return true;
+		return MOCPACK_NO_MEMORY;
+	std::memcpy(own, bytes.data, bytes.size);
+	parts_[i] = {own, bytes.size};
+	return MOCPACK_OK;
 }
 
 size_t Parts::size_from(size_t first) const

@@ -3,17 +3,12 @@
 #include <utility>
 
 #include "keysine/encode/clip_plan.h"
+#include "keysine/encode/encoder.h"
 
 namespace mocpack
 {
 namespace keysine
 {
-
-struct Bytes
-{
-	uint8_t* data;
-	size_t size;
-};
 
 // The segments, then the groups of a payload, each in its own memory.
 class Parts
@@ -33,7 +28,7 @@ class Parts
 
 	bool take(EncodeTask* task, size_t count);
 	// Copies a part. Several workers may do this at the same time.
-	bool set(size_t i, const uint8_t* data, size_t size);
+	mocpack_Status set(size_t i, const Bytes& bytes);
 	size_t count() const
 	{
 		return parts_.size();
@@ -94,7 +89,7 @@ struct DraftRequest
 {
 	Motion motion;
 	const ClipPlan* plan; // of this motion, or of one that contains it
-	mocpack_KeysineSettings settings;
+	SearchSettings settings;
 	Groups groups;
 	const Predictors* predictors; // null: none
 	const double* shares;		  // (J) shares of the bound for the points of each joint; null: all 1

@@ -8,8 +8,10 @@
 #include "keysine/encode/layers.h"
 #include "keysine/encode/mean_search.h"
 
-using namespace mocpack;
-using namespace mocpack::keysine;
+namespace mocpack
+{
+namespace keysine
+{
 
 namespace
 {
@@ -24,7 +26,7 @@ struct ClipEncoder
 	// Encodes the clip in the requested number of layers. A grid in time has one layer.
 	bool encode(bool retries, Encoding* encoding)
 	{
-		const mocpack_KeysineTarget& target = task.target;
+		const ClipTarget& target = task.target;
 		bool good;
 		if (target.step > 0)
 			good = encode_step(&task, &statistics, target.step, encoding);
@@ -87,7 +89,7 @@ bool is_length(double meters)
 }
 
 // Returns whether the bounds of single joints are valid lengths and angles.
-bool are_valid(const mocpack_KeysineTarget& target, size_t joints)
+bool are_valid(const ClipTarget& target, size_t joints)
 {
 	for (size_t j = 0; j < joints; ++j)
 		if ((target.joint_errors && !is_length(target.joint_errors[j])) ||
@@ -97,8 +99,7 @@ bool are_valid(const mocpack_KeysineTarget& target, size_t joints)
 }
 
 // Returns whether the arguments are valid. Does not check the arrays of the clip.
-bool is_valid(const mocpack_KeysineClip& clip, const mocpack_KeysineTarget& target,
-			  const mocpack_KeysineWork& work)
+bool is_valid(const SourceClip& clip, const ClipTarget& target, const WorkContext& work)
 {
 	const bool bounded = !(target.mean_error > 0) && !(target.step > 0);
 	return clip.frame_count > 0 && clip.frame_rate > 0 && work.workers > 0 && is_length(target.max_error) &&
@@ -113,7 +114,7 @@ bool is_valid(const mocpack_KeysineClip& clip, const mocpack_KeysineTarget& targ
 
 bool prepare(EncodeTask* task, Buffer<double>* angles)
 {
-	const mocpack_KeysineClip& clip = task->clip;
+	const SourceClip& clip = task->clip;
 	if (!task->joint_bounds.set(task->skeleton, task->constants, task->work.allocator, &task->target))
 		return task->stop(MOCPACK_NO_MEMORY);
 	if (!unwrapped_angles(task, clip.rotations, clip.translations, clip.frame_count, angles))
@@ -122,75 +123,31 @@ bool prepare(EncodeTask* task, Buffer<double>* angles)
 	return true;
 }
 
-// Owns the arrays that a caller receives. mocpack_keysine_release frees it.
-struct Result
-{
-	Buffer<uint8_t> payload;
-	DecodedMotion decoded;
-};
-
 } // namespace
 
-mocpack_Status mocpack_keysine_encode_clip(const mocpack_KeysineClip* clip,
-										   const mocpack_KeysineTarget* target,
-										   const mocpack_KeysineWork* work, const double* constants,
-										   mocpack_KeysineEncoded* encoded)
+mocpack_Status encode_clip(const SourceClip& clip, const ClipTarget& target, const WorkContext& work,
+						   const Constants& constants, EncodedClip* encoded)
 {
-	*encoded = {};
-	if (!is_valid(*clip, *target, *work))
+	encoded->work_share = 0;
+	if (!is_valid(clip, target, work))
 		return MOCPACK_BAD_ARGUMENT;
-	EncodeTask task(*clip, *target, *work, constants);
+	EncodeTask task(clip, target, work, constants);
 	Buffer<double> angles;
 	Encoding encoding;
-	{
-		ClipEncoder encoder = {task, {}, {}};
-		const bool found = prepare(&task, &angles) && encoder.statistics.measure(&task) &&
-						   (target->effort == MOCPACK_KEYSINE_BEST ? encoder.encode_best(&encoding)
-																   : encoder.encode(true, &encoding));
-		if (task.stopped())
-			return task.status();
-		encoded->work_share = task.work_share();
-		if (!found)
-			return MOCPACK_BOUND_NOT_MET;
-	}
-	void* memory = work->allocator.allocate(work->allocator.user, sizeof(Result));
-	if (!memory)
-		return MOCPACK_NO_MEMORY;
-	Result* result = new (memory) Result();
-	result->payload = std::move(encoding.payload);
-	result->decoded = std::move(encoding.decoded);
-	*encoded = {result->payload.data(),
-				result->payload.size(),
-				result->decoded.rotations.data(),
-				result->decoded.translations.data(),
-				result,
-				encoded->work_share};
+	ClipEncoder encoder = {task, {}, {}};
+	const bool found = prepare(&task, &angles) && encoder.statistics.measure(&task) &&
+					   (target.effort == MOCPACK_KEYSINE_BEST ? encoder.encode_best(&encoding)
+															  : encoder.encode(true, &encoding));
+	if (task.stopped())
+		return task.status();
+	encoded->work_share = task.work_share();
+	if (!found)
+		return MOCPACK_BOUND_NOT_MET;
+	encoded->payload = std::move(encoding.payload);
+	encoded->rotations = std::move(encoding.decoded.rotations);
+	encoded->translations = std::move(encoding.decoded.translations);
 	return MOCPACK_OK;
 }
 
-void mocpack_keysine_release(const mocpack_KeysineWork* work, mocpack_KeysineEncoded* encoded)
-{
-	if (!encoded->memory)
-		return;
-	static_cast<Result*>(encoded->memory)->~Result();
-	work->allocator.release(work->allocator.user, encoded->memory, sizeof(Result));
-	*encoded = {};
-}
-
-size_t mocpack_keysine_constant_count(void)
-{
-	return sizeof(Constants) / sizeof(double);
-}
-
-size_t mocpack_keysine_constant(size_t index, const char** name, const char** text, double* values)
-{
-	const size_t count = sizeof CONSTANT_ROWS / sizeof *CONSTANT_ROWS;
-	if (index >= count)
-		return 0;
-	const ConstantRow& row = CONSTANT_ROWS[index];
-	const Constants constants;
-	*name = row.name, *text = row.text;
-	const double* first = reinterpret_cast<const double*>(&constants) + row.first;
-	std::copy(first, first + row.count, values);
-	return row.count;
-}
+} // namespace keysine
+} // namespace mocpack

@@ -1,46 +1,100 @@
 // Data that all parts of the `keysine` encoder share: the clip, its plan and rig, and the settings.
 #pragma once
-#include "keysine/encode/constants.h"
-#include "keysine/encode/encode.h"
+#include "common/buffer.h"
+#include "keysine/encode/job.h"
 #include "keysine/encode/search.h"
 #include "keysine/encode/track_target.h"
 #include "keysine/format/group.h"
-
-struct mocpack_KeysineEncoder
-{
-	mocpack_KeysineJob job;
-	mocpack::keysine::Constants constants;
-	mocpack::keysine::Grouping grouping;
-	mocpack::keysine::Plan plan;
-	mocpack::keysine::Rig rig;
-	double* inverse_axes; // (tracks, 9)
-	bool hinged;		  // whether a track moves along hinges, or is clamped to their limits
-	// a linked list per parent of its children with a hinge in their subtree; -1 ends it
-	int32_t *first_hinged, *next_hinged; // (J)
-	int32_t most_hinged;				 // length of the longest list
-	mocpack::keysine::Leeway leeway;
-	double steps[mocpack::keysine::STEPS];
-	mocpack::keysine::Bits bits;
-	int least_splits;					 // minimum halvings of a group, so that no block is too long
-	uint8_t* usable_splits;				 // (groups) maximum halvings for which all keys are valid
-	float *wanted, *series, *used_steps; // (channels, frames) outputs of mocpack_keysine_watch, or null
-	int32_t* paces;						 // (frames)
-};
 
 namespace mocpack
 {
 namespace keysine
 {
 
-// Returns whether the caller has stopped the search.
-inline bool is_stopped(const mocpack_KeysineEncoder& encoder)
+struct Bytes
 {
-	return encoder.job.is_stopped && encoder.job.is_stopped(encoder.job.user);
-}
+	uint8_t* data;
+	size_t size;
+};
 
-// Writes the checksum of a body that begins two bytes after `dst`. Returns the size of both, 0 if the body is
+// Coefficients by channel and frame (channels, frames): those of the targets, those coded, and their
+// quantizer steps. Coefficient k of a block is stored k frames after the first frame of the block.
+struct CoefficientRecord
+{
+	float *wanted, *series, *steps;
+	int32_t* paces; // (frames) frequencies of the coefficients, hertz
+};
+
+/* Encodes a motion: first the keys, then segments and groups in any order, on any threads.
+ *
+ * Functions that take an arena without memory only measure what they need. They return MOCPACK_BOUND_NOT_MET
+ * if they find no encoding. */
+struct Encoder
+{
+	// Returns MOCPACK_BOUND_NOT_MET if the groups or a number of the table are out of the format's range.
+	mocpack_Status open(const mocpack_Allocator& allocator, const Job& job_);
+
+	Job job;
+	Constants constants;
+	Grouping grouping;
+	Plan plan;
+	Rig rig;
+	double* inverse_axes; // (tracks, 9)
+	bool hinged;		  // whether a track moves along hinges, or is clamped to their limits
+	// a linked list per parent of its children with a hinge in their subtree; -1 ends it
+	int32_t *first_hinged, *next_hinged; // (J)
+	int32_t most_hinged;				 // length of the longest list
+	Leeway leeway;
+	double steps[STEPS];
+	Bits bits;
+	int least_splits;		  // minimum halvings of a group, so that no block is too long
+	uint8_t* usable_splits;	  // (groups) maximum halvings for which all keys are valid
+	CoefficientRecord record; // that groups fill, if it is not empty
+
+	size_t key_count() const
+	{
+		return (job.group_count << job.splits) + 1;
+	}
+
+  private:
+	bool lay_out(Arena* arena);
+
+	Buffer<uint8_t> memory_;
+};
+
+// Finds all keys (key_count, channels) that groups may have. Refines the key steps of the table and of the
+// plan.
+mocpack_Status encode_keys(Encoder* encoder, int32_t* keys, Arena* arena);
+
+// Writes the keys (count, channels) at the ends of the groups of a segment.
+mocpack_Status encode_segment(const Encoder& encoder, int32_t* keys, size_t count, Arena* arena,
+							  Bytes* segment);
+
+// The bytes of a group, in the arena's memory; none for a group of one frame.
+struct EncodedGroup
+{
+	Bytes bytes;
+	double work; // the numbers that its searches have computed
+};
+
+// Encodes a group. keys: all that it may have, from the one at its start on.
+mocpack_Status encode_group(const Encoder& encoder, size_t group, const int32_t* keys, Arena* arena,
+							EncodedGroup* encoded);
+
+// Encodes a group on a grid in time: keysine/encode/grid_search.cpp.
+mocpack_Status encode_grid(const Encoder& encoder, size_t group, const int32_t* keys, Arena* arena,
+						   Bytes* bytes);
+
+// Computes the mean prediction errors (channels) of a group in grid mode over its frames, in 1/256 step.
+mocpack_Status measure_grid(const Encoder& encoder, size_t group, const int32_t* keys, Arena* arena,
+							double* errors);
+
+// Returns whether the task has stopped the search.
+bool is_stopped(const Encoder& encoder);
+
+// Writes the checksum of a body that begins two bytes after `dst`. Returns both; nothing if the body is
 // empty.
-size_t sealed(uint8_t* dst, size_t body_size);
+Bytes seal(uint8_t* dst, size_t body_size);
 
 const size_t KEY_SHARES = 6;  // maximum symbol intervals of a number of a key
 const size_t CELL_SHARES = 5; // and of a coefficient; the margins have room for those of blocks and channels
@@ -53,7 +107,7 @@ inline size_t group_shares(const Plan& plan, size_t length)
 
 // Returns the maximum number of bytes of a group. A group in grid mode has a number and digits per channel
 // and frame.
-inline size_t group_bytes(const mocpack_KeysineEncoder& encoder)
+inline size_t group_bytes(const Encoder& encoder)
 {
 	size_t length = encoder.grouping.longest_group();
 	return 256 + (encoder.job.grid_steps ? 12 * (encoder.plan.channel_count + 1) * (length + 8)
@@ -64,8 +118,7 @@ inline size_t group_bytes(const mocpack_KeysineEncoder& encoder)
 // coefficients.
 bool write_group(TableWriter& writer, const Plan& plan, int32_t* keys, GroupSymbols* symbols);
 
-void lay_out_motion_pair(MotionPair* pair, Arena* arena, const mocpack_KeysineEncoder& encoder,
-						 int32_t count);
+void lay_out_motion_pair(MotionPair* pair, Arena* arena, const Encoder& encoder, int32_t count);
 
 // Return whether track t is the joint's translation, or its rotation.
 inline bool moves(const Plan& plan, size_t t, int32_t joint)
@@ -77,14 +130,8 @@ inline bool turns(const Plan& plan, size_t t, int32_t joint)
 	return t < plan.track_count && plan.tracks[t].joint == joint && plan.tracks[t].kind != POSITION_TRACK;
 }
 
-// Grid mode instead of sine series: keysine/encode/grid_search.cpp. encode_grid returns the number of bytes,
-// 0 on failure.
-size_t grid_scratch(const mocpack_KeysineEncoder* encoder);
-size_t encode_grid(const mocpack_KeysineEncoder* encoder, size_t group, const int32_t* keys, uint8_t* dst,
-				   size_t dst_size, void* scratch);
-
 // Fills the source's side of the pair with the frames `frames[t]`.
-void fill_source(MotionPair* pair, const mocpack_KeysineEncoder& encoder, const size_t* frames);
+void fill_source(MotionPair* pair, const Encoder& encoder, const size_t* frames);
 
 // Set the decoded position of a joint whose translation does not move, before its rotation is coded: in one
 // frame, or in all.

@@ -12,15 +12,14 @@ namespace keysine
 namespace
 {
 
-bool bounded(const mocpack_KeysineEncoder& e)
+bool bounded(const Encoder& e)
 {
 	return e.job.settings.excess_penalty > 0;
 }
 
 // Returns one over the square root of the error that a track may still leave, in squared allowances. y is the
 // half of the error that the track does not decide. Returns 1 if nothing is bounded.
-double scale_of(const mocpack_KeysineEncoder& e, const MotionPair& pair, int32_t t, const Remainder& after,
-				Vec3 y)
+double scale_of(const Encoder& e, const MotionPair& pair, int32_t t, const Remainder& after, Vec3 y)
 {
 	if (!bounded(e))
 		return 1.0;
@@ -37,8 +36,7 @@ Vec3 moved(const MotionPair& pair, int32_t joint, int32_t t)
 // Visits the remaining errors below a rotation track: of each child whose subtree has hinges, or of all
 // descendants together if nothing is bounded.
 template <typename Visit>
-void visit_remainders(const mocpack_KeysineEncoder& e, const MotionPair& pair, const Track& track, int32_t t,
-					  Visit visit)
+void visit_remainders(const Encoder& e, const MotionPair& pair, const Track& track, int32_t t, Visit visit)
 {
 	if (e.hinged && !bounded(e))
 		visit(pair.after_turn[pair.at(track.joint, t)]);
@@ -65,7 +63,7 @@ double hinge_error(const MotionPair& pair, const Track& track, int32_t c, int32_
 // would have to turn too far: near poses whose axes align, rotations are far from linear. A higher price then
 // leaves less to the hinges, and finally nothing. If only an extra bound is exceeded and no point is outside,
 // the bound is too strict and is relaxed.
-void relieve(const mocpack_KeysineEncoder& e, const MotionPair& pair, int32_t t, int strain, int tries)
+void relieve(const Encoder& e, const MotionPair& pair, int32_t t, int strain, int tries)
 {
 	if (strain == NO_STRAIN)
 		return;
@@ -83,14 +81,14 @@ void relieve(const mocpack_KeysineEncoder& e, const MotionPair& pair, int32_t t,
 	fill_costs(e.plan, e.rig, e.job.settings, pair, t);
 }
 
-int32_t rig_points(const mocpack_KeysineEncoder& e, const Track& track)
+int32_t rig_points(const Encoder& e, const Track& track)
 {
 	if (e.hinged && !bounded(e))
 		return 0;
 	return track.kind == POSITION_TRACK ? 1 : e.rig.first[track.joint + 1] - e.rig.first[track.joint];
 }
 
-int32_t extra_bound_count(const mocpack_KeysineEncoder& e, const Track& track)
+int32_t extra_bound_count(const Encoder& e, const Track& track)
 {
 	if (track.kind == POSITION_TRACK)
 		return e.hinged;
@@ -103,7 +101,7 @@ int32_t extra_bound_count(const mocpack_KeysineEncoder& e, const Track& track)
 	return count;
 }
 
-void set_extra_bounds(const mocpack_KeysineEncoder& e, const MotionPair& pair, const Track& track, int32_t t,
+void set_extra_bounds(const Encoder& e, const MotionPair& pair, const Track& track, int32_t t,
 					  const TrackTarget& aim, ExtraBound* extra_bounds)
 {
 	size_t at = pair.at(track.joint, t);
@@ -142,7 +140,7 @@ void set_extra_bounds(const mocpack_KeysineEncoder& e, const MotionPair& pair, c
 	}
 }
 
-void set_extra_bounds(const mocpack_KeysineEncoder& e, const MotionPair& pair, const Track& track, int32_t t,
+void set_extra_bounds(const Encoder& e, const MotionPair& pair, const Track& track, int32_t t,
 					  const double* channels, ExtraBound* extra_bounds)
 {
 	if (!e.hinged)
@@ -158,8 +156,8 @@ void set_extra_bounds(const mocpack_KeysineEncoder& e, const MotionPair& pair, c
 		extra_bounds->moves[c] = scale * after.scaled(shift_of(e.plan, track, pair, t, c));
 }
 
-double extra_bound_excess(const mocpack_KeysineEncoder& e, const MotionPair& pair, const Track& track,
-						  int32_t t, const double* values)
+double extra_bound_excess(const Encoder& e, const MotionPair& pair, const Track& track, int32_t t,
+						  const double* values)
 {
 	size_t at = pair.at(track.joint, t);
 	double worst = 0, most = e.leeway.angle(track.joint);

@@ -16,8 +16,10 @@
 #include "keysine/format/curves.h"
 #include "keysine/format/grid.h"
 
-using namespace mocpack;
-using namespace mocpack::keysine;
+namespace mocpack
+{
+namespace keysine
+{
 
 namespace
 {
@@ -46,7 +48,7 @@ struct Ways
 class GridCoder
 {
   public:
-	GridCoder(const mocpack_KeysineEncoder* encoder, int32_t ways, Arena* arena)
+	GridCoder(const Encoder* encoder, int32_t ways, Arena* arena)
 		: e_(*encoder), plan_(encoder->plan),
 		  series_(encoder->plan, encoder->job.settings.thorough != 0, encoder->job.initial_scales, arena)
 	{
@@ -309,7 +311,7 @@ class GridCoder
 		return worst;
 	}
 
-	const mocpack_KeysineEncoder& e_;
+	const Encoder& e_;
 	const Plan& plan_;
 	GridSeries series_;
 	GridModel* model_ = nullptr;
@@ -328,7 +330,7 @@ class GridCoder
 
 // Returns the largest number of symbol intervals in a group. A number has a symbol, an escape, low bits and
 // digits. A track also has its refinement.
-size_t most_shares(const mocpack_KeysineEncoder& encoder)
+size_t most_shares(const Encoder& encoder)
 {
 	const size_t number = 1 + 4 + 2 + 2;
 	return encoder.grouping.longest_group() *
@@ -337,31 +339,29 @@ size_t most_shares(const mocpack_KeysineEncoder& encoder)
 
 } // namespace
 
-size_t mocpack::keysine::grid_scratch(const mocpack_KeysineEncoder* encoder)
+mocpack_Status encode_grid(const Encoder& encoder, size_t group, const int32_t* keys, Arena* arena,
+						   Bytes* bytes)
 {
-	Arena arena(nullptr);
-	GridCoder(encoder, encoder->job.settings.beam_width, &arena);
-	arena.allocate<SymbolInterval>(most_shares(*encoder));
-	return arena.used();
-}
-
-size_t mocpack::keysine::encode_grid(const mocpack_KeysineEncoder* encoder, size_t group, const int32_t* keys,
-									 uint8_t* dst, size_t dst_size, void* scratch)
-{
-	Arena arena(scratch);
-	GridCoder coder(encoder, encoder->job.settings.beam_width, &arena);
-	size_t room = most_shares(*encoder);
-	TableWriter writer(arena.allocate<SymbolInterval>(room), room);
+	const size_t room = most_shares(encoder), size = group_bytes(encoder);
+	GridCoder coder(&encoder, encoder.job.settings.beam_width, arena);
+	TableWriter writer(arena->allocate<SymbolInterval>(room), room);
+	uint8_t* dst = arena->allocate<uint8_t>(size);
+	if (!dst)
+		return MOCPACK_OK;
 	if (!coder.run(group, keys, &writer, nullptr))
-		return 0;
-	return sealed(dst, writer.finish(dst + 2, dst_size - 2));
+		return MOCPACK_BOUND_NOT_MET;
+	*bytes = seal(dst, writer.finish(dst + 2, size - 2));
+	return bytes->size ? MOCPACK_OK : MOCPACK_BOUND_NOT_MET;
 }
 
-int mocpack_keysine_grid_errors(const mocpack_KeysineEncoder* encoder, size_t group, const int32_t* keys,
-								double* sums, void* scratch)
+mocpack_Status measure_grid(const Encoder& encoder, size_t group, const int32_t* keys, Arena* arena,
+							double* errors)
 {
-	Arena arena(scratch);
-	GridCoder coder(encoder, 1, &arena);
+	GridCoder coder(&encoder, 1, arena);
 	TableWriter writer(nullptr, 0);
-	return coder.run(group, keys, &writer, sums);
+	return !arena->has_memory() || coder.run(group, keys, &writer, errors) ? MOCPACK_OK
+																		   : MOCPACK_BOUND_NOT_MET;
 }
+
+} // namespace keysine
+} // namespace mocpack

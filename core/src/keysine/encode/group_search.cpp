@@ -1,13 +1,15 @@
 // Codes the groups of a `keysine` clip. Chooses the number of blocks in each group, and the variants by which
 // they are searched.
 #include <cmath>
-#include <cstring>
+#include <utility>
 
 #include "keysine/encode/block.h"
 #include "keysine/encode/spans.h"
 
-using namespace mocpack;
-using namespace mocpack::keysine;
+namespace mocpack
+{
+namespace keysine
+{
 
 namespace
 {
@@ -25,11 +27,12 @@ struct KeptVariant
 class GroupCoder
 {
   public:
-	GroupCoder(const mocpack_KeysineEncoder* encoder, Arena* arena)
+	GroupCoder(const Encoder* encoder, Arena* arena)
 		: e_(*encoder), plan_(encoder->plan), block_(encoder, arena), symbols_(*block_.symbols())
 	{
 		room_ = group_shares(plan_, e_.grouping.longest_group());
 		shares_ = arena->allocate<SymbolInterval>(room_);
+		best_bytes_ = arena->allocate<uint8_t>(group_bytes(*encoder));
 		spare_ = arena->allocate<uint8_t>(group_bytes(*encoder));
 		kept_ = block_.lay_out_saved_block(arena), kept_limb_ = block_.lay_out_saved_block(arena);
 		for (KeptVariant& kept : kept_variants_)
@@ -40,10 +43,18 @@ class GroupCoder
 	}
 
 	// Finds the smallest encoding of a group. keys (2^splits + 1, channels) are all keys that it can use.
-	// Returns its size in bytes, 0 if there is none.
-	size_t run(size_t group, const int32_t* keys, uint8_t* dst, size_t dst_size)
+	mocpack_Status run(size_t group, const int32_t* keys, EncodedGroup* encoded)
 	{
-		group_ = group, all_keys_ = keys, dst_ = dst, dst_size_ = dst_size;
+		const size_t size = find(group, keys);
+		*encoded = {{best_bytes_, size}, block_.work()};
+		return size ? MOCPACK_OK : MOCPACK_BOUND_NOT_MET;
+	}
+
+  private:
+	// Returns the size of the smallest encoding in bytes, 0 if there is none.
+	size_t find(size_t group, const int32_t* keys)
+	{
+		group_ = group, all_keys_ = keys;
 		length_of_group_ = e_.grouping.length(group);
 		least_ = e_.least_splits, most_ = e_.usable_splits[group];
 		while (most_ > least_ && size_t(e_.constants.min_block_frames) << most_ > length_of_group_)
@@ -56,7 +67,7 @@ class GroupCoder
 		block_.set_work_limit(work > 0 ? work * double(length_of_group_) : HUGE_VAL);
 		span_count_ = find_spans(plan_, spans_, branches_);
 		block_.set_spans(spans_, span_count_);
-		const mocpack_KeysineSettings& s = e_.job.settings;
+		const SearchSettings& s = e_.job.settings;
 		const bool tries_all = s.exhaustive && s.thorough && s.excess_penalty > 0;
 		if (tries_all)
 			find_all();
@@ -74,18 +85,12 @@ class GroupCoder
 		return best_size_;
 	}
 
-	double work() const
-	{
-		return block_.work();
-	}
-
-  private:
 	// Finds the number of blocks that gives the smallest group. Begins with the expected number, then doubles
 	// or halves it while the group shrinks. Compares sketches, unless the settings are exhaustive: then all
 	// numbers in the range are searched in full.
 	void find_splits()
 	{
-		const mocpack_KeysineSettings& s = e_.job.settings;
+		const SearchSettings& s = e_.job.settings;
 		int first = s.splits < least_ ? least_ : s.splits > most_ ? most_ : s.splits;
 		const bool sketch = !s.exhaustive && s.split_tries > 0;
 		block_.set_sketch(sketch);
@@ -116,7 +121,7 @@ class GroupCoder
 	// whole block.
 	bool by_limb() const
 	{
-		const mocpack_KeysineSettings& s = e_.job.settings;
+		const SearchSettings& s = e_.job.settings;
 		return e_.hinged && s.weight_tries && !s.thorough && s.excess_penalty > 0;
 	}
 
@@ -137,7 +142,7 @@ class GroupCoder
 	// number of blocks.
 	void find_weight()
 	{
-		const mocpack_KeysineSettings& s = e_.job.settings;
+		const SearchSettings& s = e_.job.settings;
 		int splits = best_splits_;
 		bool cheaper = false;
 		for (int k = 1; k <= s.weight_tries && best_size_; ++k)
@@ -193,13 +198,13 @@ class GroupCoder
 		TableWriter writer(shares_, room_);
 		if (!write_group(writer, plan_, symbols_.keys, &symbols_))
 			return false;
-		size_t size = sealed(spare_, writer.finish(spare_ + 2, group_bytes(e_) - 2));
-		if (!size || size > dst_size_)
+		const size_t size = seal(spare_, writer.finish(spare_ + 2, group_bytes(e_) - 2)).size;
+		if (!size)
 			return false;
 		cost_ = (8.0 * double(size) + block_.errors()) * (1 + e_.job.settings.split_cost * symbols_.splits);
 		if (cost_ >= best_cost_)
 			return false;
-		std::memcpy(dst_, spare_, size);
+		std::swap(best_bytes_, spare_);
 		best_cost_ = cost_, best_size_ = size, best_splits_ = symbols_.splits;
 		block_.report();
 		return true;
@@ -364,7 +369,7 @@ class GroupCoder
 		return block_.begin(group_, all_keys_, splits);
 	}
 
-	const mocpack_KeysineEncoder& e_;
+	const Encoder& e_;
 	const Plan& plan_;
 	BlockCoder block_;
 	GroupSymbols& symbols_;
@@ -377,9 +382,9 @@ class GroupCoder
 	size_t span_count_ = 0;
 	double* spent_; // (2, tracks) memory of a BitBudget
 	// of the current group
-	size_t group_ = 0, length_of_group_ = 0, dst_size_ = 0, best_size_ = 0;
+	size_t group_ = 0, length_of_group_ = 0, best_size_ = 0;
 	const int32_t* all_keys_ = nullptr;
-	uint8_t *dst_ = nullptr, *spare_;
+	uint8_t *best_bytes_, *spare_; // of the best attempt; of the current one
 	int least_ = 0, most_ = 0, best_splits_ = 0;
 	int failed_ = 0; // numbers of splits that a full search could not code, one bit each
 	double best_cost_ = 0, cost_ = 0;
@@ -387,8 +392,7 @@ class GroupCoder
 
 } // namespace
 
-bool mocpack::keysine::write_group(TableWriter& writer, const Plan& plan, int32_t* keys,
-								   GroupSymbols* symbols)
+bool write_group(TableWriter& writer, const Plan& plan, int32_t* keys, GroupSymbols* symbols)
 {
 	writer.symbol(SPLIT_TABLE, SPLITS, symbols->splits);
 	return KeySymbols<TableWriter>(writer, plan, symbols->found).between(keys, symbols->splits) &&
@@ -396,34 +400,19 @@ bool mocpack::keysine::write_group(TableWriter& writer, const Plan& plan, int32_
 			   .group(plan.track_count);
 }
 
-size_t mocpack_keysine_group_bytes(const mocpack_KeysineEncoder* encoder)
+mocpack_Status encode_group(const Encoder& encoder, size_t group, const int32_t* keys, Arena* arena,
+							EncodedGroup* encoded)
 {
-	return group_bytes(*encoder);
-}
-
-size_t mocpack_keysine_group_encode_scratch(const mocpack_KeysineEncoder* encoder)
-{
-	if (encoder->job.grid_steps)
-		return grid_scratch(encoder);
-	Arena arena(nullptr);
-	GroupCoder(encoder, &arena);
-	return arena.used();
-}
-
-mocpack_Status mocpack_keysine_encode_group(const mocpack_KeysineEncoder* encoder, size_t group,
-											const int32_t* keys, uint8_t* dst, size_t dst_size, size_t* size,
-											double* work, void* scratch)
-{
-	*size = 0, *work = 0;
-	if (encoder->grouping.length(group) == 1) // it is only its key
+	const bool is_key = arena->has_memory() && encoder.grouping.length(group) == 1;
+	if (is_key)
+		*encoded = {};
+	if (is_key)
 		return MOCPACK_OK;
-	if (encoder->job.grid_steps)
-		*size = encode_grid(encoder, group, keys, dst, dst_size, scratch);
-	else
-	{
-		Arena arena(scratch);
-		GroupCoder coder(encoder, &arena);
-		*size = coder.run(group, keys, dst, dst_size), *work = coder.work();
-	}
-	return *size ? MOCPACK_OK : MOCPACK_BOUND_NOT_MET;
+	if (encoder.job.grid_steps)
+		return encode_grid(encoder, group, keys, arena, encoded ? &encoded->bytes : nullptr);
+	GroupCoder coder(&encoder, arena);
+	return arena->has_memory() ? coder.run(group, keys, encoded) : MOCPACK_OK;
 }
+
+} // namespace keysine
+} // namespace mocpack

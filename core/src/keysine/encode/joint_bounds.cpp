@@ -15,7 +15,7 @@ namespace keysine
 {
 
 bool JointBounds::set(const mocpack_Skeleton& skeleton, const Constants& constants,
-					  const mocpack_Allocator& allocator, mocpack_KeysineTarget* target)
+					  const mocpack_Allocator& allocator, ClipTarget* target)
 {
 	const size_t joints = skeleton.joint_count;
 	const double *errors = target->joint_errors, *angles = target->joint_angles;
@@ -53,7 +53,7 @@ bool JointBounds::set(const mocpack_Skeleton& skeleton, const Constants& constan
 	return true;
 }
 
-void JointBounds::set_angles(const Constants& constants, mocpack_KeysineTarget* target)
+void JointBounds::set_angles(const Constants& constants, ClipTarget* target)
 {
 	double loosest = 0;
 	bool all = true;
@@ -76,7 +76,7 @@ void JointBounds::set_angles(const Constants& constants, mocpack_KeysineTarget* 
 	}
 }
 
-int32_t step_for(const mocpack_KeysineJointLimits* limits, size_t joint, int32_t usual)
+int32_t step_for(const JointLimits* limits, size_t joint, int32_t usual)
 {
 	return limits ? std::min(std::max(usual - limits->coarser_steps[joint], 0), FINEST_STEP - 1) : usual;
 }

@@ -2,8 +2,8 @@
 #pragma once
 #include "common/buffer.h"
 #include "keysine/encode/constants.h"
-#include "keysine/encode/encode.h"
 #include "keysine/encode/encode_clip.h"
+#include "keysine/encode/job.h"
 
 namespace mocpack
 {
@@ -17,10 +17,10 @@ class JointBounds
 	 * becomes the median of the joints' error bounds. Its max_angle becomes the loosest bound on angles, or 0
 	 * if a joint has none. Returns false if there is no memory. */
 	bool set(const mocpack_Skeleton& skeleton, const Constants& constants, const mocpack_Allocator& allocator,
-			 mocpack_KeysineTarget* target);
+			 ClipTarget* target);
 
 	// Returns the limits for the encoder of groups; null if joints have no bounds of their own.
-	const mocpack_KeysineJointLimits* limits() const
+	const JointLimits* limits() const
 	{
 		return limits_.shares ? &limits_ : nullptr;
 	}
@@ -55,17 +55,17 @@ class JointBounds
 	}
 
   private:
-	void set_angles(const Constants& constants, mocpack_KeysineTarget* target);
+	void set_angles(const Constants& constants, ClipTarget* target);
 
 	Buffer<double> errors_, angles_; // (J) as the target states them
 	Buffer<double> shares_, track_shares_, angle_allowances_, angle_prices_;
 	Buffer<int32_t> coarser_steps_;
 	double least_share_ = 1, least_angle_ = 0;
-	mocpack_KeysineJointLimits limits_ = {};
+	JointLimits limits_ = {};
 };
 
 // Returns the step index of a joint's tracks, given the usual index.
-int32_t step_for(const mocpack_KeysineJointLimits* limits, size_t joint, int32_t usual);
+int32_t step_for(const JointLimits* limits, size_t joint, int32_t usual);
 
 } // namespace keysine
 } // namespace mocpack

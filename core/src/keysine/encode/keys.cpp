@@ -8,8 +8,10 @@
 #include "keysine/encode/pose.h"
 #include "math/elementary.h"
 
-using namespace mocpack;
-using namespace mocpack::keysine;
+namespace mocpack
+{
+namespace keysine
+{
 
 namespace
 {
@@ -144,7 +146,7 @@ void trade(const Constants& c, const PoseProblem& p, double step, double price, 
 class KeyCoder
 {
   public:
-	KeyCoder(const mocpack_KeysineEncoder* encoder, size_t count, Arena* arena)
+	KeyCoder(const Encoder* encoder, size_t count, Arena* arena)
 		: e_(*encoder), plan_(encoder->plan), rig_(encoder->rig), count_(int32_t(count))
 	{
 		lay_out_motion_pair(&pair_, arena, e_, count_);
@@ -355,7 +357,7 @@ class KeyCoder
 		return settle_pose(e_, pair_, track, k, values);
 	}
 
-	const mocpack_KeysineEncoder& e_;
+	const Encoder& e_;
 	const Plan& plan_; // the key steps of its tracks and of the job's table are refined
 	const Rig& rig_;
 	int32_t count_;
@@ -368,23 +370,15 @@ class KeyCoder
 	int32_t* first_steps_; // (tracks)
 };
 
-size_t key_count(const mocpack_KeysineEncoder& encoder)
-{
-	return (encoder.job.group_count << encoder.job.splits) + 1;
-}
-
 } // namespace
 
-size_t mocpack_keysine_keys_scratch(const mocpack_KeysineEncoder* encoder)
+mocpack_Status encode_keys(Encoder* encoder, int32_t* keys, Arena* arena)
 {
-	Arena arena(nullptr);
-	KeyCoder(encoder, key_count(*encoder), &arena);
-	return arena.used();
-}
-
-mocpack_Status mocpack_keysine_encode_keys(mocpack_KeysineEncoder* encoder, int32_t* keys, void* scratch)
-{
-	Arena arena(scratch);
-	KeyCoder coder(encoder, key_count(*encoder), &arena);
+	KeyCoder coder(encoder, encoder->key_count(), arena);
+	if (!arena->has_memory())
+		return MOCPACK_OK;
 	return coder.run(keys) ? MOCPACK_OK : MOCPACK_BOUND_NOT_MET;
 }
+
+} // namespace keysine
+} // namespace mocpack

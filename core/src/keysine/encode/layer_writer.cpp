@@ -3,123 +3,97 @@
 
 #include <algorithm>
 
-#include "keysine/encode/encoder.h"
-
-using namespace mocpack;
-using namespace mocpack::keysine;
+namespace mocpack
+{
+namespace keysine
+{
 
 namespace
 {
 
 const size_t REFINEMENT_SHARES = 2; // upper limit on symbols of a refinement, over those of its group
 
-// Appends parts of a payload to a buffer, and stores their sizes.
-struct PartSink
-{
-	uint8_t* dst;
-	size_t room;
-	size_t* sizes;
-
-	bool add(TableWriter* writer, bool good)
-	{
-		*sizes = good && room > 8 ? sealed(dst, writer->finish(dst + 2, room - 2)) : 0;
-		dst += *sizes, room -= *sizes;
-		return *sizes++ > 0;
-	}
-	bool add_empty()
-	{
-		*sizes++ = 0;
-		return true;
-	}
-};
-
-size_t bundle_shares(const mocpack_KeysineHead& head)
-{
-	return REFINEMENT_SHARES * BUNDLE_GROUPS * group_shares(head.plan, head.grouping.longest_group());
-}
-
 } // namespace
 
-size_t mocpack_keysine_split_scratch(const mocpack_KeysineHead* head)
+LayerWriter::LayerWriter(const mocpack_KeysineHead& head, const ShiftTable& table, size_t room, Arena* arena)
+	: head_(head), table_(table), groups_{{head, arena}, {head, arena}, {head, arena}, {head, arena}},
+	  room_(room)
 {
-	const size_t keys = std::min(head->groups_per_segment, head->grouping.groups) + 1;
-	Arena arena(nullptr), other(nullptr);
-	for (size_t i = 0; i < BUNDLE_GROUPS; ++i)
-		SplitGroup(*head, &arena);
-	arena.allocate<SymbolInterval>(bundle_shares(*head));
-	other.allocate<int32_t>(keys * head->plan.channel_count);
-	other.allocate<uint8_t>(head->plan.channel_count);
-	other.allocate<SymbolInterval>(KEY_SHARES * keys * head->plan.channel_count);
-	return std::max(arena.used(), other.used());
+	const size_t channels = head.plan.channel_count;
+	key_count_ = std::min(head.groups_per_segment, head.grouping.groups) + 1;
+	intervals_ =
+		std::max(REFINEMENT_SHARES * BUNDLE_GROUPS * group_shares(head.plan, head.grouping.longest_group()),
+				 KEY_SHARES * key_count_ * channels);
+	memory_ = arena->allocate<SymbolInterval>(intervals_);
+	keys_ = arena->allocate<int32_t>(key_count_ * channels);
+	found_ = arena->allocate<uint8_t>(channels);
+	dst_ = arena->allocate<uint8_t>(room);
 }
 
-mocpack_Status mocpack_keysine_split_segment(const mocpack_KeysineHead* head, const int32_t* keys,
-											 size_t key_count, const uint8_t* shifts, size_t layer_count,
-											 uint8_t* dst, size_t dst_size, size_t* sizes, void* scratch)
+mocpack_Status LayerWriter::add(TableWriter* writer, bool good, Bytes* part)
 {
-	const Plan& plan = head->plan;
-	const ShiftTable table = {shifts, layer_count, plan.track_count};
-	const uint8_t* first = table.of(0).keys;
-	Arena arena(scratch);
-	int32_t* made = arena.allocate<int32_t>(key_count * plan.channel_count);
-	uint8_t* found = arena.allocate<uint8_t>(plan.channel_count);
-	const size_t room = KEY_SHARES * key_count * plan.channel_count;
-	SymbolInterval* shares = arena.allocate<SymbolInterval>(room);
-	PartSink sink = {dst, dst_size, sizes};
-	coarsen_keys(plan, first, first, keys, key_count, made);
-	for (size_t l = 0; l < layer_count; ++l)
+	*part = seal(at_, good && left_ > 8 ? writer->finish(at_ + 2, left_ - 2) : 0);
+	at_ += part->size, left_ -= part->size;
+	return part->size ? MOCPACK_OK : MOCPACK_CORRUPT;
+}
+
+mocpack_Status LayerWriter::split_segment(const int32_t* keys, size_t key_count, Bytes* parts)
+{
+	const Plan& plan = head_.plan;
+	const uint8_t* first = table_.of(0).keys;
+	at_ = dst_, left_ = room_;
+	coarsen_keys(plan, first, first, keys, key_count, keys_);
+	mocpack_Status status = MOCPACK_OK;
+	for (size_t l = 0; l < table_.layers && status == MOCPACK_OK; ++l)
 	{
-		TableWriter writer(shares, room);
+		TableWriter own = writer();
 		const bool good =
-			l ? refine_keys(writer, plan, first, table.of(l - 1).keys, table.of(l).keys, made, key_count,
+			l ? refine_keys(own, plan, first, table_.of(l - 1).keys, table_.of(l).keys, keys_, key_count,
 							keys)
 			  : code_coarse_keys(
-					plan, first, made, key_count,
-					[&] { return KeySymbols<TableWriter>(writer, plan, found).sequence(made, key_count); });
-		if (!sink.add(&writer, good))
-			return MOCPACK_NO_MEMORY;
+					plan, first, keys_, key_count,
+					[&] { return KeySymbols<TableWriter>(own, plan, found_).sequence(keys_, key_count); });
+		status = add(&own, good, parts + l);
 	}
-	return MOCPACK_OK;
+	return status;
 }
 
-mocpack_Status mocpack_keysine_split_bundle(const mocpack_KeysineHead* head, size_t first, size_t count,
-											const int32_t* keys, const uint8_t* const* src,
-											const size_t* src_sizes, const uint8_t* shifts,
-											size_t layer_count, uint8_t* dst, size_t dst_size, size_t* sizes,
-											void* scratch)
+mocpack_Status LayerWriter::split_bundle(size_t first, size_t count, const int32_t* keys, const Bytes* src,
+										 Bytes* parts)
 {
-	const Plan& plan = head->plan;
-	const ShiftTable table = {shifts, layer_count, plan.track_count};
-	if (head->layer_count != 1 || !count || count > BUNDLE_GROUPS || first + count > head->grouping.groups)
-		return MOCPACK_BAD_ARGUMENT;
-	Arena arena(scratch);
-	SplitGroup groups[BUNDLE_GROUPS] = {{*head, &arena}, {*head, &arena}, {*head, &arena}, {*head, &arena}};
-	const size_t room = bundle_shares(*head);
-	SymbolInterval* shares = arena.allocate<SymbolInterval>(room);
-	PartSink sink = {dst, dst_size, sizes};
+	const Plan& plan = head_.plan;
+	at_ = dst_, left_ = room_;
+	mocpack_Status status = MOCPACK_OK;
 	bool moves = false;
-	for (size_t i = 0; i < count; ++i)
+	for (size_t i = 0; i < count && status == MOCPACK_OK; ++i)
 	{
-		const size_t length = head->grouping.length(first + i);
-		const mocpack_Status status =
-			groups[i].open(*head, first + i, keys + i * plan.channel_count, src[i], src_sizes[i]);
+		const size_t length = head_.grouping.length(first + i);
+		status = groups_[i].open(head_, first + i, keys + i * plan.channel_count, src[i].data, src[i].size);
 		if (status != MOCPACK_OK)
 			return status;
-		TableWriter writer(shares, room);
-		groups[i].coarsen(*head, length, table.of(0));
-		if (length == 1 ? !sink.add_empty() : !sink.add(&writer, groups[i].write(writer, plan, table.of(0))))
-			return MOCPACK_NO_MEMORY;
-		moves = moves || length > 1;
+		groups_[i].coarsen(head_, length, table_.of(0));
+		parts[i] = {at_, 0};
+		if (length == 1)
+			continue;
+		TableWriter own = writer();
+		status = add(&own, groups_[i].write(own, plan, table_.of(0)), parts + i);
+		moves = true;
 	}
-	for (size_t l = 1; l < layer_count; ++l)
+	for (size_t l = 1; l < table_.layers && status == MOCPACK_OK; ++l)
 	{
-		TableWriter writer(shares, room);
+		Bytes* part = parts + count + l - 1;
+		*part = {at_, 0};
+		if (!moves)
+			continue;
+		TableWriter own = writer();
 		bool good = true;
 		for (size_t i = 0; i < count && good; ++i)
-			if (head->grouping.length(first + i) > 1)
-				good = groups[i].refine(writer, plan, table, l);
-		if (moves ? !sink.add(&writer, good) : !sink.add_empty())
-			return MOCPACK_NO_MEMORY;
+			if (head_.grouping.length(first + i) > 1)
+				good = groups_[i].refine(own, plan, table_, l);
+		status = add(&own, good, part);
 	}
-	return MOCPACK_OK;
+	return status;
 }
+
+} // namespace keysine
+} // namespace mocpack

@@ -4,6 +4,7 @@
 
 #include "common/arena.h"
 #include "keysine/decode/group_symbols.h"
+#include "keysine/encode/encoder.h"
 
 namespace mocpack
 {
@@ -110,6 +111,37 @@ struct SplitGroup
 		for (size_t end : {size_t(0), size_t(made.shape.blocks) * plan.channel_count})
 			coarsen_keys(plan, first, to, whole->keys + end, 1, made.keys + end);
 	}
+};
+
+// Codes parts of a payload of one layer again as several. The new parts are in its memory until the next
+// call.
+class LayerWriter
+{
+  public:
+	// room: for the new parts of a segment or bundle, in bytes
+	LayerWriter(const mocpack_KeysineHead& head, const ShiftTable& table, size_t room, Arena* arena);
+
+	// Codes the keys (key_count, channels) of a segment: one part per layer.
+	mocpack_Status split_segment(const int32_t* keys, size_t key_count, Bytes* parts);
+	// Codes a bundle of `count` groups: one part per group, then one per later layer.
+	mocpack_Status split_bundle(size_t first, size_t count, const int32_t* keys, const Bytes* src,
+								Bytes* parts);
+
+  private:
+	// Ends a part. Without symbols, it is empty.
+	mocpack_Status add(TableWriter* writer, bool good, Bytes* part);
+	TableWriter writer() const
+	{
+		return TableWriter(memory_, intervals_);
+	}
+
+	const mocpack_KeysineHead& head_;
+	const ShiftTable table_;
+	SplitGroup groups_[BUNDLE_GROUPS];
+	size_t key_count_, intervals_, room_, left_ = 0;
+	SymbolInterval* memory_;
+	int32_t* keys_;
+	uint8_t *found_, *dst_, *at_ = nullptr;
 };
 
 } // namespace keysine

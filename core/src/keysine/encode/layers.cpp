@@ -7,8 +7,10 @@
 #include "keysine/encode/layer_shifts.h"
 #include "keysine/encode/payload_writer.h"
 
-using namespace mocpack;
-using namespace mocpack::keysine;
+namespace mocpack
+{
+namespace keysine
+{
 
 namespace
 {
@@ -139,8 +141,7 @@ class LayerSplit
 		Buffer<Bytes> views;
 		const uint8_t keys_error = own_.fields().keys_error; // all layers together have the same keys
 		if (!copy_head(&draft) || !parts.take(&task_, size_t(order.count())) ||
-			!task_.take(&views, parts.count()) || !split_segments(order, &parts) ||
-			!split_groups(order, &parts))
+			!task_.take(&views, parts.count()) || !split(order, &parts))
 			return false;
 		for (size_t i = 0; i < views.size(); ++i)
 			views[i] = parts[i];
@@ -157,60 +158,52 @@ class LayerSplit
 		return true;
 	}
 
-	bool split_segments(const PartOrder& order, Parts* parts)
+	// Codes all parts again in layers.
+	bool split(const PartOrder& order, Parts* parts)
 	{
-		const size_t most = std::min(order.groups_per_segment, order.groups) + 1;
-		const size_t room = (8 * most * own_.layout().channel_count + 64) * layers_;
-		Buffer<uint8_t> scratch, dst;
-		if (!task_.take_room(&scratch, mocpack_keysine_split_scratch(own_.head())) ||
-			!task_.take_room(&dst, room))
-			return false;
-		for (size_t s = 0; s < order.segments; ++s)
+		const size_t most_keys = std::min(order.groups_per_segment, order.groups) + 1;
+		size_t room = (8 * most_keys * own_.layout().channel_count + 64) * layers_;
+		for (size_t first = 0; first < order.groups; first = order.end_of_bundle(first))
+		{
+			size_t own = 0;
+			for (size_t g = first; g < order.end_of_bundle(first); ++g)
+				own += 2 * own_.group(g).size + 4096 + 64 * layers_;
+			room = std::max(room, own);
+		}
+		const ShiftTable table = {shifts_.data(), layers_, tracks_};
+		return task_.accept(with_arena(task_.work.allocator,
+									   [&](Arena* arena)
+									   {
+										   LayerWriter writer(*own_.head(), table, room, arena);
+										   return arena->has_memory() ? split(order, &writer, parts)
+																	  : MOCPACK_OK;
+									   }));
+	}
+
+	mocpack_Status split(const PartOrder& order, LayerWriter* writer, Parts* parts)
+	{
+		Bytes made[MOCPACK_KEYSINE_MAX_GROUP_PARTS], src[BUNDLE_GROUPS];
+		mocpack_Status status = MOCPACK_OK;
+		for (size_t s = 0; s < order.segments && status == MOCPACK_OK; ++s)
 		{
 			const size_t first = s * order.groups_per_segment,
 						 count = std::min(order.groups_per_segment, order.groups - first) + 1;
-			size_t sizes[MOCPACK_KEYSINE_MAX_LAYERS];
-			if (mocpack_keysine_split_segment(own_.head(), own_.keys_of(first), count, shifts_.data(),
-											  layers_, dst.data(), room, sizes, scratch.data()) != MOCPACK_OK)
-				return task_.stop(MOCPACK_CORRUPT);
-			const uint8_t* at = dst.data();
-			for (size_t l = 0; l < layers_; at += sizes[l++])
-				if (!parts->set(order.segment(l, s), at, sizes[l]))
-					return false;
+			status = writer->split_segment(own_.keys_of(first), count, made);
+			for (size_t l = 0; l < layers_ && status == MOCPACK_OK; ++l)
+				status = parts->set(order.segment(l, s), made[l]);
 		}
-		return true;
-	}
-
-	bool split_groups(const PartOrder& order, Parts* parts)
-	{
-		Buffer<uint8_t> scratch, dst;
-		if (!task_.take_room(&scratch, mocpack_keysine_split_scratch(own_.head())))
-			return false;
-		for (size_t first = 0; first < order.groups; first = order.end_of_bundle(first))
+		for (size_t first = 0; first < order.groups && status == MOCPACK_OK;
+			 first = order.end_of_bundle(first))
 		{
 			const size_t count = order.end_of_bundle(first) - first;
-			const uint8_t* src[BUNDLE_GROUPS];
-			size_t src_sizes[BUNDLE_GROUPS], sizes[MOCPACK_KEYSINE_MAX_GROUP_PARTS], room = 0;
 			for (size_t i = 0; i < count; ++i)
-			{
-				src[i] = own_.group(first + i).data, src_sizes[i] = own_.group(first + i).size;
-				room += 2 * src_sizes[i] + 4096 + 64 * layers_;
-			}
-			if (!task_.take_room(&dst, room))
-				return false;
-			if (mocpack_keysine_split_bundle(own_.head(), first, count, own_.keys_of(first), src, src_sizes,
-											 shifts_.data(), layers_, dst.data(), room, sizes,
-											 scratch.data()) != MOCPACK_OK)
-				return task_.stop(MOCPACK_CORRUPT);
-			const uint8_t* at = dst.data();
-			for (size_t i = 0; i < count + layers_ - 1; at += sizes[i++])
-			{
-				const size_t part = i < count ? order.group(0, first + i) : order.group(i - count + 1, first);
-				if (!parts->set(part, at, sizes[i]))
-					return false;
-			}
+				src[i] = own_.group(first + i);
+			status = writer->split_bundle(first, count, own_.keys_of(first), src, made);
+			for (size_t i = 0; i < count + layers_ - 1 && status == MOCPACK_OK; ++i)
+				status = parts->set(i < count ? order.group(0, first + i) : order.group(i - count + 1, first),
+									made[i]);
 		}
-		return true;
+		return status;
 	}
 
 	// Measures what each layer states: the largest errors of a file that is cut anywhere after the layer. A
@@ -282,7 +275,10 @@ class LayerSplit
 
 } // namespace
 
-bool mocpack::keysine::split_into_layers(EncodeTask* task, Buffer<uint8_t>* payload)
+bool split_into_layers(EncodeTask* task, Buffer<uint8_t>* payload)
 {
 	return LayerSplit(task).run(payload);
 }
+
+} // namespace keysine
+} // namespace mocpack

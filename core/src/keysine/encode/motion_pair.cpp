@@ -8,7 +8,7 @@ namespace mocpack
 namespace keysine
 {
 
-void lay_out_motion_pair(MotionPair* pair, Arena* arena, const mocpack_KeysineEncoder& encoder, int32_t count)
+void lay_out_motion_pair(MotionPair* pair, Arena* arena, const Encoder& encoder, int32_t count)
 {
 	const mocpack_Skeleton& skeleton = *encoder.plan.skeleton;
 	size_t size = skeleton.joint_count * size_t(count);
@@ -57,9 +57,9 @@ void place_points(const Rig& rig, int32_t joints, MotionPair* pair)
 
 } // namespace
 
-void fill_source(MotionPair* pair, const mocpack_KeysineEncoder& encoder, const size_t* frames)
+void fill_source(MotionPair* pair, const Encoder& encoder, const size_t* frames)
 {
-	const mocpack_KeysineJob& job = encoder.job;
+	const Job& job = encoder.job;
 	const mocpack_Skeleton& s = *job.skeleton;
 	size_t m = 0;
 	for (size_t j = 0; j < s.joint_count; ++j)
@@ -69,8 +69,8 @@ void fill_source(MotionPair* pair, const mocpack_KeysineEncoder& encoder, const 
 		for (int32_t t = 0; t < pair->count; ++t)
 		{
 			size_t frame = frames[t], at = pair->at(int32_t(j), t);
-			Quat local = load_quat(job.rotations + 4 * (frame * s.joint_count + j));
-			Vec3 place = load_vec(translated ? job.translations + 3 * (frame * s.translated_count + m)
+			Quat local = load_quat(job.motion.rotations + 4 * (frame * s.joint_count + j));
+			Vec3 place = load_vec(translated ? job.motion.translations + 3 * (frame * s.translated_count + m)
 											 : s.offsets + 3 * j);
 			pair->source[at] = local;
 			pair->position[at] = place;
@@ -105,7 +105,8 @@ void fill_source(MotionPair* pair, const mocpack_KeysineEncoder& encoder, const 
 		pair->slack[t] = 1.0, pair->turn_price[t] = encoder.leeway.price;
 	for (size_t h = 0; h < s.hinge_count; ++h)
 		for (int32_t t = 0; t < pair->count; ++t)
-			pair->angles[h * size_t(pair->count) + size_t(t)] = job.angles[frames[t] * s.hinge_count + h];
+			pair->angles[h * size_t(pair->count) + size_t(t)] =
+				job.motion.angles[frames[t] * s.hinge_count + h];
 	for (int32_t t = 0; t < pair->count; ++t)
 		fill_costs(encoder.plan, encoder.rig, job.settings, *pair, t);
 }

@@ -9,7 +9,7 @@ namespace mocpack
 namespace keysine
 {
 
-void lay_out_problem(PoseProblem* problem, const mocpack_KeysineEncoder& e, Arena* arena)
+void lay_out_problem(PoseProblem* problem, const Encoder& e, Arena* arena)
 {
 	size_t points = size_t(e.rig.most > 1 ? e.rig.most : 1) + size_t(most_extra_bounds(e));
 	problem->start = arena->allocate<double>(3 * points);
@@ -32,8 +32,8 @@ void add_extra_bounds(PoseProblem* problem, int32_t first, int32_t count)
 	}
 }
 
-void set_position(PoseProblem* problem, const mocpack_KeysineEncoder& e, const MotionPair& pair,
-				  const Track& track, int32_t t)
+void set_position(PoseProblem* problem, const Encoder& e, const MotionPair& pair, const Track& track,
+				  int32_t t)
 {
 	int32_t first = rig_points(e, track);
 	target_position(e.plan, track, pair, t, problem->target);
@@ -66,8 +66,8 @@ void set_position(PoseProblem* problem, const mocpack_KeysineEncoder& e, const M
 
 } // namespace
 
-void set_problem(PoseProblem* problem, const mocpack_KeysineEncoder& e, const MotionPair& pair,
-				 const Track& track, int32_t t, bool compensate)
+void set_problem(PoseProblem* problem, const Encoder& e, const MotionPair& pair, const Track& track,
+				 int32_t t, bool compensate)
 {
 	problem->channels = track.channels;
 	if (track.kind == POSITION_TRACK)
@@ -92,7 +92,7 @@ void set_problem(PoseProblem* problem, const mocpack_KeysineEncoder& e, const Mo
 	add_extra_bounds(problem, count, extra_bound_count(e, track));
 }
 
-double settle_pose(const mocpack_KeysineEncoder& e, const MotionPair& pair, const Track& track, int32_t t,
+double settle_pose(const Encoder& e, const MotionPair& pair, const Track& track, int32_t t,
 				   const double* values)
 {
 	size_t at = pair.at(track.joint, t);

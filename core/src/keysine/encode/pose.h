@@ -17,15 +17,15 @@ struct PoseProblem
 	ExtraBound* extra_bounds; // scratch for the extra bounds of a track
 };
 
-void lay_out_problem(PoseProblem* problem, const mocpack_KeysineEncoder& encoder, Arena* arena);
+void lay_out_problem(PoseProblem* problem, const Encoder& encoder, Arena* arena);
 
 // Computes target and derivatives in frame t of the pair, given the decoded ancestors.
-void set_problem(PoseProblem* problem, const mocpack_KeysineEncoder& encoder, const MotionPair& pair,
-				 const Track& track, int32_t t, bool compensate);
+void set_problem(PoseProblem* problem, const Encoder& encoder, const MotionPair& pair, const Track& track,
+				 int32_t t, bool compensate);
 
 // Sets the decoded pose from the channels. Returns the largest squared displacement over squared allowance.
-double settle_pose(const mocpack_KeysineEncoder& encoder, const MotionPair& pair, const Track& track,
-				   int32_t t, const double* values);
+double settle_pose(const Encoder& encoder, const MotionPair& pair, const Track& track, int32_t t,
+				   const double* values);
 
 } // namespace keysine
 } // namespace mocpack

@@ -66,7 +66,7 @@ namespace
 
 // Returns the share of the allowance that a joint's origin gets. Its error moves all descendants, so the
 // smallest share among them applies.
-double origin_share(const double* shares, const mocpack_KeysineJointLimits* limits, size_t joint)
+double origin_share(const double* shares, const JointLimits* limits, size_t joint)
 {
 	double share = shares ? shares[joint] : 1.0;
 	return limits && limits->track_shares[joint] < share ? limits->track_shares[joint] : share;
@@ -94,8 +94,8 @@ size_t rig_point_limit(const mocpack_Skeleton& skeleton)
 	return 4 * skeleton.joint_count + skeleton.end_count;
 }
 
-void build_rig(Rig* rig, Arena* arena, const Plan& plan, const mocpack_KeysineSettings& settings,
-			   const double* shares, const mocpack_KeysineJointLimits* limits)
+void build_rig(Rig* rig, Arena* arena, const Plan& plan, const SearchSettings& settings, const double* shares,
+			   const JointLimits* limits)
 {
 	double bound = settings.bound, shell = settings.shell_factor;
 	size_t joints = plan.skeleton->joint_count;

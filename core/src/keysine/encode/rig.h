@@ -1,7 +1,7 @@
 // The points that a rotation moves, whose displacements the `keysine` encoder bounds.
 #pragma once
 #include "common/arena.h"
-#include "keysine/encode/encode.h"
+#include "keysine/encode/job.h"
 #include "keysine/format/plan.h"
 #include "math/quaternion.h"
 
@@ -28,13 +28,13 @@ struct Moments
 
 struct Rig
 {
-	Point* points;							  // grouped by the joint that carries them
-	Moments* moments;						  // (J)
-	int32_t* first;							  // (J + 1)
-	double* allowance;						  // (J) of each joint's origin, meters
-	int32_t most;							  // largest number of points of a joint
-	const double* shares;					  // (J) of the bound; null: all 1
-	const mocpack_KeysineJointLimits* limits; // null: the same for all joints
+	Point* points;			   // grouped by the joint that carries them
+	Moments* moments;		   // (J)
+	int32_t* first;			   // (J + 1)
+	double* allowance;		   // (J) of each joint's origin, meters
+	int32_t most;			   // largest number of points of a joint
+	const double* shares;	   // (J) of the bound; null: all 1
+	const JointLimits* limits; // null: the same for all joints
 
 	// Returns the squared allowances that a squared radian away from the source costs a joint, in addition to
 	// the usual price.
@@ -46,8 +46,8 @@ struct Rig
 
 // Lays out and fills the rig of a plan; an empty arena only counts bytes. shares: (J) of the settings'
 // allowances, for the points of each joint; null: all 1.
-void build_rig(Rig* rig, Arena* arena, const Plan& plan, const mocpack_KeysineSettings& settings,
-			   const double* shares, const mocpack_KeysineJointLimits* limits);
+void build_rig(Rig* rig, Arena* arena, const Plan& plan, const SearchSettings& settings, const double* shares,
+			   const JointLimits* limits);
 
 size_t rig_point_limit(const mocpack_Skeleton& skeleton);
 

@@ -35,21 +35,16 @@ int32_t least(int32_t a, int32_t b)
 class Block
 {
   public:
-	Block(const Problem& problem, const mocpack_KeysineSettings& settings, const Constants& constants,
-		  void* scratch)
+	Block(const Problem& problem, const SearchSettings& settings, const Constants& constants,
+		  const SearchMemory& memory)
 		: p_(problem), s_(settings), c_(constants),
 		  candidates_(least(int32_t(constants.repair_candidates), MAX_CANDIDATES)),
 		  steepest_(least(int32_t(constants.steepest_changes), MAX_STEEPEST)),
-		  around_(int32_t(constants.redo_frequencies))
+		  around_(int32_t(constants.redo_frequencies)), gap_(memory.gap), pull_(memory.pull),
+		  slope_(memory.slope), squares_(memory.squares), values_(memory.values)
 	{
-		int32_t cells = p_.points * p_.stride, pairs = p_.channels * (p_.channels + 1) / 2;
-		float* at = static_cast<float*>(scratch);
-		gap_ = at, at += 3 * cells;
-		squares_ = {at, at + cells, at + (1 + p_.channels) * cells, cells, p_.channels};
-		at += (1 + p_.channels + pairs) * cells;
-		pull_ = at, at += p_.stride;
-		slope_ = at, at += p_.channels * p_.stride;
-		values_ = reinterpret_cast<int32_t*>(at);
+		// the memory has room for more points
+		squares_.cells = p_.points * p_.stride, squares_.channels = p_.channels;
 	}
 
 	// Rounds, then repairs and descends. `best` is the cost to beat. is_only: the cost is compared with no
@@ -491,7 +486,7 @@ class Block
 	}
 
 	const Problem& p_;
-	const mocpack_KeysineSettings& s_;
+	const SearchSettings& s_;
 	const Constants& c_;
 	const int32_t candidates_, steepest_, around_;
 	bool multiplied_ = false; // whether products of moves, which never change, are computed
@@ -526,20 +521,24 @@ void fill_bits(Bits* bits)
 										  float(symbol ? plain_bits(symbol - 1, COARSE) : 0);
 }
 
-size_t search_scratch(int32_t stride, int32_t channels, int32_t points)
+SearchMemory::SearchMemory(int32_t stride, int32_t channels, int32_t points, Arena* arena)
 {
-	// displacements, squares, their products with moves, products of moves; pull, slopes and values
-	int32_t cells = points * (4 + channels + channels * (channels + 1) / 2);
-	return sizeof(float) * size_t(stride) * size_t(cells + 1 + 2 * channels) + 64;
+	const size_t cells = size_t(points) * size_t(stride), width = size_t(stride),
+				 pairs = size_t(channels * (channels + 1) / 2);
+	gap = arena->allocate<float>(3 * cells);
+	squares = {arena->allocate<float>(cells), arena->allocate<float>(size_t(channels) * cells),
+			   arena->allocate<float>(pairs * cells), int32_t(cells), channels};
+	pull = arena->allocate<float>(width);
+	slope = arena->allocate<float>(size_t(channels) * width);
+	values = arena->allocate<int32_t>(size_t(channels) * width);
 }
 
-SearchResult search_block(const Problem& problem, const mocpack_KeysineSettings& settings,
-						  const Constants& constants, const double* steps, int32_t* coefficients,
-						  void* scratch)
+SearchResult search_block(const Problem& problem, const SearchSettings& settings, const Constants& constants,
+						  const double* steps, int32_t* coefficients, const SearchMemory& memory)
 {
 	const int32_t guess = problem.near->known_step(problem.t, problem.b);
 	const uint16_t* table = problem.near->step_table(problem.t, problem.b, guess);
-	Block block(problem, settings, constants, scratch);
+	Block block(problem, settings, constants, memory);
 	SearchResult best = {1e30f, 0, -1, 0};
 	bool inside = false;
 	int32_t first = settings.coarsest_step, last = settings.finest_step;

@@ -3,8 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "common/arena.h"
 #include "keysine/encode/constants.h"
-#include "keysine/encode/encode.h"
+#include "keysine/encode/job.h"
+#include "keysine/encode/squares.h"
 #include "keysine/format/symbols.h"
 
 namespace mocpack
@@ -50,13 +52,21 @@ struct SearchResult
 	double work = 0; // numbers that the search has computed
 };
 
-// Returns the scratch bytes of `search_block`.
-size_t search_scratch(int32_t stride, int32_t channels, int32_t points);
+// What a search of up to `points` displacements works in, (stride) columns each.
+struct SearchMemory
+{
+	float* gap; // (I, 3, stride) displacements
+	Squares squares;
+	float *pull, *slope; // (stride); (C, stride)
+	int32_t* values;	 // (C, stride)
+
+	SearchMemory() = default;
+	SearchMemory(int32_t stride, int32_t channels, int32_t points, Arena* arena);
+};
 
 // Finds coefficients (C, stride) with the best step. steps: step sizes by index.
-SearchResult search_block(const Problem& problem, const mocpack_KeysineSettings& settings,
-						  const Constants& constants, const double* steps, int32_t* coefficients,
-						  void* scratch);
+SearchResult search_block(const Problem& problem, const SearchSettings& settings, const Constants& constants,
+						  const double* steps, int32_t* coefficients, const SearchMemory& memory);
 
 } // namespace keysine
 } // namespace mocpack

@@ -23,13 +23,13 @@ double allowance_within(const Constants& c, double bound)
 	return bound - std::max(c.rounding_margin * bound, decoder_margin(bound));
 }
 
-mocpack_KeysineSettings bounded_settings(const EncodeTask& task, int effort, double bound,
-										 double jitter_factor, Strictness strictness)
+SearchSettings bounded_settings(const EncodeTask& task, int effort, double bound, double jitter_factor,
+								Strictness strictness)
 {
 	const Constants& c = task.constants;
 	const bool hinged = task.is_hinged();
 	const double max_angle = task.target.max_angle;
-	mocpack_KeysineSettings s = {};
+	SearchSettings s = {};
 	s.bound = allowance_within(c, bound);
 	s.origin_share = 1.0;
 	s.max_origin_share = c.max_origin_share;
@@ -66,20 +66,20 @@ mocpack_KeysineSettings bounded_settings(const EncodeTask& task, int effort, dou
 	return s;
 }
 
-mocpack_KeysineSettings grid_settings(const EncodeTask& task)
+SearchSettings grid_settings(const EncodeTask& task)
 {
 	const Constants& c = task.constants;
 	const int effort = task.target.effort;
-	mocpack_KeysineSettings s = bounded_settings(task, effort, task.target.max_error, 1.0, USUAL_STRICTNESS);
+	SearchSettings s = bounded_settings(task, effort, task.target.max_error, 1.0, USUAL_STRICTNESS);
 	s.beam_width = int32_t(c.beam_width * math::pow(c.beam_ratio, effort));
 	s.grid_error_penalty = c.grid_error_penalty;
 	return s;
 }
 
-mocpack_KeysineSettings free_settings(const EncodeTask& task, int effort, double step)
+SearchSettings free_settings(const EncodeTask& task, int effort, double step)
 {
 	const Constants& c = task.constants;
-	mocpack_KeysineSettings s = bounded_settings(task, effort, step, 1.0, USUAL_STRICTNESS);
+	SearchSettings s = bounded_settings(task, effort, step, 1.0, USUAL_STRICTNESS);
 	const bool searches = s.sweeps > 0;
 	// the weight of an origin grows with its descendants; bone ends have less weight
 	s.bound = std::sqrt(c.free_origin_weight) * step;

@@ -24,14 +24,14 @@ double decoder_margin(double bound);
 double allowance_within(const Constants& constants, double bound);
 
 // Returns the settings for a bound on the largest error, in meters.
-mocpack_KeysineSettings bounded_settings(const EncodeTask& task, int effort, double bound,
-										 double jitter_factor, Strictness strictness);
+SearchSettings bounded_settings(const EncodeTask& task, int effort, double bound, double jitter_factor,
+								Strictness strictness);
 
 // Returns the settings for grid mode within the target's bound.
-mocpack_KeysineSettings grid_settings(const EncodeTask& task);
+SearchSettings grid_settings(const EncodeTask& task);
 
 // Returns the settings for a step in meters: errors have a penalty but no bound.
-mocpack_KeysineSettings free_settings(const EncodeTask& task, int effort, double step);
+SearchSettings free_settings(const EncodeTask& task, int effort, double step);
 
 // Returns the index of the key step for a uniform step, in meters.
 int32_t free_key_step(const EncodeTask& task, double step);

@@ -41,12 +41,10 @@ double Progress::share(double share) const
 	return share < 1 ? share : 1.0;
 }
 
-EncodeTask::EncodeTask(const mocpack_KeysineClip& clip_, const mocpack_KeysineTarget& target_,
-					   const mocpack_KeysineWork& work_, const double* constants_)
-	: clip(clip_), skeleton(*clip_.skeleton), target(target_), work(work_)
+EncodeTask::EncodeTask(const SourceClip& clip_, const ClipTarget& target_, const WorkContext& work_,
+					   const Constants& constants_)
+	: clip(clip_), skeleton(*clip_.skeleton), target(target_), work(work_), constants(constants_)
 {
-	if (constants_)
-		std::memcpy(static_cast<void*>(&constants), constants_, sizeof constants);
 	const double poses = double(clip.frame_count) * double(skeleton.joint_count);
 	budget_ = work_left = constants.max_work * std::max(poses, constants.max_work_poses);
 }

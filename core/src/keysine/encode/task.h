@@ -2,10 +2,11 @@
 #pragma once
 #include <atomic>
 
+#include "common/arena.h"
 #include "common/buffer.h"
 #include "keysine/encode/constants.h"
-#include "keysine/encode/encode.h"
 #include "keysine/encode/encode_clip.h"
+#include "keysine/encode/job.h"
 #include "keysine/encode/joint_bounds.h"
 
 namespace mocpack
@@ -38,23 +39,16 @@ class Progress
 	int depth_ = 0;
 };
 
-// A sequence of frames, and the angles (T, H) of its hinges.
-struct Motion
-{
-	const double *rotations, *translations, *angles;
-	size_t frames;
-};
-
 class EncodeTask
 {
   public:
-	EncodeTask(const mocpack_KeysineClip& clip_, const mocpack_KeysineTarget& target_,
-			   const mocpack_KeysineWork& work_, const double* constants_);
+	EncodeTask(const SourceClip& clip_, const ClipTarget& target_, const WorkContext& work_,
+			   const Constants& constants_);
 
-	const mocpack_KeysineClip& clip;
+	const SourceClip& clip;
 	const mocpack_Skeleton& skeleton;
-	mocpack_KeysineTarget target;
-	const mocpack_KeysineWork& work;
+	ClipTarget target;
+	const WorkContext& work;
 	Constants constants;
 	JointBounds joint_bounds;
 	Motion motion = {};
@@ -84,6 +78,11 @@ class EncodeTask
 	}
 	// Stops all work. Returns false, for callers to return. Only the first status is kept.
 	bool stop(mocpack_Status status);
+	// Returns whether a step succeeded. A search that finds nothing stops no work; other failures do.
+	bool accept(mocpack_Status status)
+	{
+		return status == MOCPACK_OK || (status != MOCPACK_BOUND_NOT_MET && stop(status));
+	}
 
 	// Report the progress of the innermost unit of work, or no new progress. Return whether all work must
 	// stop. Called by all workers.
@@ -135,18 +134,32 @@ class EncodeTask
 	double budget_; // work_left at first
 };
 
-// Scratch of `size` bytes for each worker.
-class WorkerScratch
+// Calls run(arena) twice: without memory, so that it only measures what it allocates, then with it.
+template <typename Run> mocpack_Status with_arena(const mocpack_Allocator& allocator, Run run)
+{
+	Arena measuring(nullptr);
+	run(&measuring);
+	Buffer<uint8_t> memory;
+	if (!memory.take_room(allocator, measuring.used()))
+		return MOCPACK_NO_MEMORY;
+	Arena arena(memory.data());
+	return run(&arena);
+}
+
+// Memory for each worker. run(arena) only measures what it allocates.
+class WorkerArenas
 {
   public:
-	bool take(EncodeTask* task, size_t workers, size_t size)
+	template <typename Run> bool take(EncodeTask* task, size_t workers, Run run)
 	{
-		stride_ = (size + 63) / 64 * 64;
+		Arena measuring(nullptr);
+		run(&measuring);
+		stride_ = (measuring.used() + 63) / 64 * 64;
 		return task->take_room(&memory_, workers * stride_);
 	}
-	void* of(size_t worker)
+	Arena of(size_t worker)
 	{
-		return memory_.data() + worker * stride_;
+		return Arena(memory_.data() + worker * stride_);
 	}
 
   private:

@@ -77,20 +77,26 @@ bool WrittenPayload::decode_keys(EncodeTask* task, size_t layers)
 	const size_t count = layout_.segment_count, per = layout_.groups_per_segment,
 				 channels = layout_.channel_count, most = std::min(per, layout_.group_count) + 1,
 				 workers = task->worker_count(count, false);
-	WorkerScratch scratch, own_keys;
+	const size_t scratch_size = mocpack_keysine_segment_scratch_size(head_);
+	WorkerArenas arenas;
 	if (!task->take(&keys_, (layout_.group_count + 1) * channels) ||
-		!scratch.take(task, workers, mocpack_keysine_segment_scratch_size(head_)) ||
-		!own_keys.take(task, workers, 4 * most * channels))
+		!arenas.take(task, workers,
+					 [&](Arena* arena)
+					 {
+						 arena->allocate<int32_t>(most * channels);
+						 arena->allocate<uint8_t>(scratch_size);
+					 }))
 		return false;
 	task->parallel_for(
 		count, false,
 		[&](size_t i, size_t worker)
 		{
 			const size_t first = i * per, own = std::min(per, layout_.group_count - first) + 1;
-			int32_t* keys = static_cast<int32_t*>(own_keys.of(worker));
+			Arena arena = arenas.of(worker);
+			int32_t* keys = arena.allocate<int32_t>(most * channels);
 			const Bytes base = part(mocpack_keysine_segment_part(head_, 0, i));
-			mocpack_Status status = mocpack_keysine_decode_segment(head_, own, true, base.data, base.size,
-																   keys, scratch.of(worker));
+			mocpack_Status status = mocpack_keysine_decode_segment(
+				head_, own, true, base.data, base.size, keys, arena.allocate<uint8_t>(scratch_size));
 			for (size_t l = 1; l < layers && status == MOCPACK_OK; ++l)
 			{
 				const Bytes finer = part(mocpack_keysine_segment_part(head_, l, i));
@@ -140,10 +146,11 @@ bool WrittenPayload::decode(EncodeTask* task, size_t first, size_t count, size_t
 							DecodedMotion* motion)
 {
 	const size_t workers = task->worker_count(count, false);
-	WorkerScratch scratch;
+	const size_t scratch_size = mocpack_keysine_group_scratch_size(head_);
+	WorkerArenas arenas;
 	Buffer<mocpack_KeysineSineCache> sines;
 	if (!decode_keys(task, layers ? layers : layout_.layer_count) || !task->take(&sines, workers) ||
-		!scratch.take(task, workers, mocpack_keysine_group_scratch_size(head_)))
+		!arenas.take(task, workers, [&](Arena* arena) { arena->allocate<uint8_t>(scratch_size); }))
 		return false;
 	auto decode_group = [&](size_t i, size_t worker, double* turn, double* place)
 	{
@@ -154,7 +161,8 @@ bool WrittenPayload::decode(EncodeTask* task, size_t first, size_t count, size_t
 		for (size_t p = 0; p < parts_count; ++p)
 			bytes[p] = part(parts[p]).data, sizes[p] = part(parts[p]).size;
 		return mocpack_keysine_decode_span(head_, own, 0, length, keys_of(own), bytes, sizes, layers, nullptr,
-										   turn, place, &sines[worker], scratch.of(worker));
+										   turn, place, &sines[worker],
+										   arenas.of(worker).allocate<uint8_t>(scratch_size));
 	};
 	return decode_groups(task, first, count, decode_group, motion);
 }
@@ -163,13 +171,16 @@ bool WrittenPayload::decode_coarse(EncodeTask* task, size_t first, size_t count,
 								   DecodedMotion* motion)
 {
 	// memory of the same size is kept, with the symbols in it
-	if (!decode_keys(task, 1) || !coarse_.take(task, count, mocpack_keysine_coarse_scratch_size(head_)))
+	const size_t scratch_size = mocpack_keysine_coarse_scratch_size(head_);
+	if (!decode_keys(task, 1) ||
+		!coarse_.take(task, count, [&](Arena* arena) { arena->allocate<uint8_t>(scratch_size); }))
 		return false;
 	auto decode_group = [&](size_t i, size_t, double* turn, double* place)
 	{
 		const Bytes own = group(first + i);
 		return mocpack_keysine_decode_coarse(head_, first + i, keys_of(first + i), own.data, own.size, shifts,
-											 is_read_, turn, place, coarse_.of(i));
+											 is_read_, turn, place,
+											 coarse_.of(i).allocate<uint8_t>(scratch_size));
 	};
 	const bool is_decoded = decode_groups(task, first, count, decode_group, motion);
 	is_read_ = is_decoded;
@@ -256,7 +267,7 @@ bool largest_angles(EncodeTask* task, const DecodedMotion& decoded, Buffer<doubl
 
 bool keeps_bounds(EncodeTask* task, const DecodedMotion& decoded)
 {
-	const mocpack_KeysineTarget& target = task->target;
+	const ClipTarget& target = task->target;
 	const JointBounds& bounds = task->joint_bounds;
 	const size_t joints = task->skeleton.joint_count;
 	Buffer<double> largest;

@@ -70,7 +70,7 @@ class WrittenPayload
 	Buffer<size_t> offsets_; // (parts + 1)
 	Buffer<int32_t> keys_;	 // (groups + 1, channels)
 	size_t key_layers_ = 0;	 // layers with which the keys were decoded
-	WorkerScratch coarse_;	 // of the groups of decode_coarse
+	WorkerArenas coarse_;	 // of the groups of decode_coarse
 	bool is_read_ = false;	 // whether coarse_ holds their symbols
 };
 
