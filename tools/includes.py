@@ -4,7 +4,8 @@
 
 This is the C++ counterpart of the import contract of the Python package. ARCHITECTURE.md shows the
 layers. Outside of papers, sources call the elementary functions of math/elementary.h, and not those
-of the platform, so that all platforms compute the same bits.
+of the platform, so that all platforms compute the same bits. Headers of kernels are C++; C programs
+include core/include only.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ LAYERS = (
     ("math",),
     ("common",),
 )
+OUTER = ("live", "papers/")  # their headers still declare C functions
 INCLUDE = re.compile(r'^\s*#include "([^"]+)"', re.MULTILINE)
 PLATFORM_FUNCTION = re.compile(
     r"(?<![\w.>])(?:std::|(?<!:))"
@@ -55,6 +57,8 @@ def find_violations(source: Path = SOURCE) -> Iterator[str]:
             code = re.sub(r"//.*", "", text)
             for call in PLATFORM_FUNCTION.findall(code):
                 yield f"{name} calls the platform's {call}; call math::{call}"
+        if 'extern "C"' in text and path.suffix == ".h" and not folder.startswith(OUTER):
+            yield f'{name} is extern "C", but only C++ includes it'
         for included in INCLUDE.findall(text):
             target = Path(included).parent.as_posix()
             if (source / included).is_file() and target != folder and layer_of(target) <= own:

@@ -519,7 +519,7 @@ size_t plan_size(size_t joints)
 	return arena.used();
 }
 
-bool build_plan(Plan* plan, void* memory, mocpack_Fault* fault, const Plan* like)
+bool build_plan(Plan* plan, uint8_t* memory, mocpack_Fault* fault, const Plan* like)
 {
 	size_t joints = plan->skeleton->joint_count;
 	Arena arena(memory);

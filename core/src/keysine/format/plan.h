@@ -236,7 +236,7 @@ size_t plan_size(size_t joints);
 // Fills `plan` from its table, skeleton, unit and fine grid; memory has plan_size(J) bytes. Returns false if
 // a number of the table is out of range, and fills `fault`, which may be null. `like` is the plan of another
 // clip of the same skeleton, or null: equal inertia and its inverse roots are copied from it.
-bool build_plan(Plan* plan, void* memory, mocpack_Fault* fault, const Plan* like = nullptr);
+bool build_plan(Plan* plan, uint8_t* memory, mocpack_Fault* fault, const Plan* like = nullptr);
 
 } // namespace keysine
 } // namespace mocpack
