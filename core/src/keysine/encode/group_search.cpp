@@ -24,29 +24,45 @@ struct KeptVariant
 	SavedHinges hinges;
 };
 
+// The cheapest encoding of a group so far; its size is 0 if there is none.
+struct Attempt
+{
+	uint8_t* bytes;
+	size_t size;
+	double cost;
+	int splits;
+};
+
+// How often a group may be halved.
+struct SplitRange
+{
+	int least, most;
+};
+
 class GroupCoder
 {
   public:
 	GroupCoder(const Encoder* encoder, Arena* arena)
-		: e_(*encoder), plan_(encoder->plan), block_(encoder, arena), symbols_(*block_.symbols())
+		: e_(*encoder), block_(encoder, arena), symbols_(block_.state().symbols)
 	{
-		room_ = group_shares(plan_, e_.grouping.longest_group());
+		room_ = group_shares(e_.plan, e_.grouping.longest_group());
 		shares_ = arena->allocate<SymbolInterval>(room_);
-		best_bytes_ = arena->allocate<uint8_t>(group_bytes(*encoder));
+		best_.bytes = arena->allocate<uint8_t>(group_bytes(*encoder));
 		spare_ = arena->allocate<uint8_t>(group_bytes(*encoder));
-		kept_ = block_.lay_out_saved_block(arena), kept_limb_ = block_.lay_out_saved_block(arena);
+		kept_ = block_.state().lay_out_saved_block(arena),
+		kept_limb_ = block_.state().lay_out_saved_block(arena);
 		for (KeptVariant& kept : kept_variants_)
 			kept = {{0, 0, {1, 1}}, BitBudget::NOTHING, block_.lay_out_saved_hinges(arena)};
-		spans_ = arena->allocate<Span>(plan_.skeleton->joint_count);
-		branches_ = arena->allocate<int32_t>(plan_.skeleton->joint_count);
-		spent_ = arena->allocate<double>(2 * plan_.track_count);
+		spans_ = arena->allocate<Span>(e_.plan.skeleton->joint_count);
+		branches_ = arena->allocate<int32_t>(e_.plan.skeleton->joint_count);
+		spent_ = arena->allocate<double>(2 * e_.plan.track_count);
 	}
 
 	// Finds the smallest encoding of a group. keys (2^splits + 1, channels) are all keys that it can use.
 	mocpack_Status run(size_t group, const int32_t* keys, EncodedGroup* encoded)
 	{
 		const size_t size = find(group, keys);
-		*encoded = {{best_bytes_, size}, block_.work()};
+		*encoded = {{best_.bytes, size}, block_.search().work()};
 		return size ? MOCPACK_OK : MOCPACK_BOUND_NOT_MET;
 	}
 
@@ -55,17 +71,17 @@ class GroupCoder
 	size_t find(size_t group, const int32_t* keys)
 	{
 		group_ = group, all_keys_ = keys;
-		length_of_group_ = e_.grouping.length(group);
-		least_ = e_.least_splits, most_ = e_.usable_splits[group];
-		while (most_ > least_ && size_t(e_.constants.min_block_frames) << most_ > length_of_group_)
-			--most_;
-		best_cost_ = 1e300, best_size_ = 0;
-		if (most_ < least_) // too few keys are valid for blocks that are short enough
+		const size_t length = e_.grouping.length(group);
+		splits_.least = e_.least_splits, splits_.most = e_.usable_splits[group];
+		while (splits_.most > splits_.least && size_t(e_.constants.min_block_frames) << splits_.most > length)
+			--splits_.most;
+		best_.cost = 1e300, best_.size = 0;
+		if (splits_.most < splits_.least) // too few keys are valid for blocks that are short enough
 			return 0;
 		failed_ = 0;
 		const double work = e_.job.work_per_frame;
-		block_.set_work_limit(work > 0 ? work * double(length_of_group_) : HUGE_VAL);
-		span_count_ = find_spans(plan_, spans_, branches_);
+		block_.search().set_work_limit(work > 0 ? work * double(length) : HUGE_VAL);
+		span_count_ = find_spans(e_.plan, spans_, branches_);
 		block_.set_spans(spans_, span_count_);
 		const SearchSettings& s = e_.job.settings;
 		const bool tries_all = s.exhaustive && s.thorough && s.excess_penalty > 0;
@@ -74,15 +90,15 @@ class GroupCoder
 		else
 		{
 			find_splits();
-			if (by_limb() && best_size_)
-				attempt_by_block(best_splits_);
+			if (by_limb() && best_.size)
+				attempt_by_block(best_.splits);
 			else if (s.excess_penalty > 0)
 				find_weight();
 		}
 		// if nothing has kept the allowances so far, try every number of blocks
-		for (int splits = least_; splits <= most_ && !best_size_ && !tries_all; ++splits)
+		for (int splits = splits_.least; splits <= splits_.most && !best_.size && !tries_all; ++splits)
 			attempt(splits, 0);
-		return best_size_;
+		return best_.size;
 	}
 
 	// Finds the number of blocks that gives the smallest group. Begins with the expected number, then doubles
@@ -91,12 +107,15 @@ class GroupCoder
 	void find_splits()
 	{
 		const SearchSettings& s = e_.job.settings;
-		int first = s.splits < least_ ? least_ : s.splits > most_ ? most_ : s.splits;
+		int first = s.splits < splits_.least  ? splits_.least
+					: s.splits > splits_.most ? splits_.most
+											  : s.splits;
 		const bool sketch = !s.exhaustive && s.split_tries > 0;
-		block_.set_sketch(sketch);
+		block_.search().set_sketch(sketch);
 		attempt(first, 0);
 		bool up = false;
-		for (int splits = first + 1, tried = 0; splits <= most_ && tried < s.split_tries; ++splits, ++tried)
+		for (int splits = first + 1, tried = 0; splits <= splits_.most && tried < s.split_tries;
+			 ++splits, ++tried)
 		{
 			bool better = attempt(splits, 0);
 			up = up || better;
@@ -104,15 +123,15 @@ class GroupCoder
 				break;
 		}
 		for (int splits = first - 1, tried = 0;
-			 splits >= least_ && tried < s.split_tries && (!up || s.exhaustive); --splits, ++tried)
+			 splits >= splits_.least && tried < s.split_tries && (!up || s.exhaustive); --splits, ++tried)
 			if (!attempt(splits, 0) && !s.exhaustive)
 				break;
 		if (!sketch)
 			return;
-		block_.set_sketch(false);
-		best_cost_ = 1e300;
-		first = best_size_ ? best_splits_ : first;
-		best_size_ = 0;
+		block_.search().set_sketch(false);
+		best_.cost = 1e300;
+		first = best_.size ? best_.splits : first;
+		best_.size = 0;
 		attempt(first, 0);
 	}
 
@@ -130,10 +149,10 @@ class GroupCoder
 	void find_all()
 	{
 		double costs[MAX_SPLITS + 1];
-		for (int splits = least_; splits <= most_; ++splits)
+		for (int splits = splits_.least; splits <= splits_.most; ++splits)
 			attempt(splits, 0), costs[splits] = cost_;
-		double near = e_.constants.near_best * best_cost_;
-		for (int splits = least_; splits <= most_; ++splits)
+		double near = e_.constants.near_best * best_.cost;
+		for (int splits = splits_.least; splits <= splits_.most; ++splits)
 			if (costs[splits] <= near)
 				attempt_by_block(splits);
 	}
@@ -143,15 +162,15 @@ class GroupCoder
 	void find_weight()
 	{
 		const SearchSettings& s = e_.job.settings;
-		int splits = best_splits_;
+		int splits = best_.splits;
 		bool cheaper = false;
-		for (int k = 1; k <= s.weight_tries && best_size_; ++k)
+		for (int k = 1; k <= s.weight_tries && best_.size; ++k)
 		{
 			if (!attempt(splits, -k))
 				break;
 			cheaper = true;
 		}
-		for (int k = 1; k <= s.weight_tries && best_size_ && !cheaper; ++k)
+		for (int k = 1; k <= s.weight_tries && best_.size && !cheaper; ++k)
 			if (!attempt(splits, k))
 				break;
 	}
@@ -162,7 +181,7 @@ class GroupCoder
 	{
 		cost_ = BitBudget::NOTHING;
 		// a full search that failed would fail again
-		if ((best_size_ && block_.is_spent()) || (!doublings && failed_ >> splits & 1))
+		if ((best_.size && block_.search().is_spent()) || (!doublings && failed_ >> splits & 1))
 			return false;
 		block_.set_variant({doublings, 0, {1, 1}});
 		if (!begin_attempt(splits))
@@ -170,7 +189,7 @@ class GroupCoder
 		for (size_t b = 0; b < size_t(symbols_.shape.blocks); ++b)
 			if (is_stopped(e_) || !block_.code(b))
 			{
-				if (!doublings && !block_.sketches())
+				if (!doublings && !block_.search().sketches())
 					failed_ |= 1 << splits;
 				return false;
 			}
@@ -181,9 +200,9 @@ class GroupCoder
 	// another.
 	bool attempt_by_block(int splits)
 	{
-		if ((best_size_ && block_.is_spent()) || !begin_attempt(splits))
+		if ((best_.size && block_.search().is_spent()) || !begin_attempt(splits))
 			return false;
-		BitBudget budget(e_.constants, plan_, symbols_, spent_);
+		BitBudget budget(e_.constants, e_.plan, symbols_, spent_);
 		block_.set_budget(&budget);
 		bool found = true;
 		for (int32_t b = 0; b < symbols_.shape.blocks && found; ++b)
@@ -196,17 +215,17 @@ class GroupCoder
 	bool finish_attempt()
 	{
 		TableWriter writer(shares_, room_);
-		if (!write_group(writer, plan_, symbols_.keys, &symbols_))
+		if (!write_group(writer, e_.plan, symbols_.keys, &symbols_))
 			return false;
 		const size_t size = seal(spare_, writer.finish(spare_ + 2, group_bytes(e_) - 2)).size;
 		if (!size)
 			return false;
 		cost_ = (8.0 * double(size) + block_.errors()) * (1 + e_.job.settings.split_cost * symbols_.splits);
-		if (cost_ >= best_cost_)
+		if (cost_ >= best_.cost)
 			return false;
-		std::swap(best_bytes_, spare_);
-		best_cost_ = cost_, best_size_ = size, best_splits_ = symbols_.splits;
-		block_.report();
+		std::swap(best_.bytes, spare_);
+		best_.cost = cost_, best_.size = size, best_.splits = symbols_.splits;
+		block_.search().report();
 		return true;
 	}
 
@@ -215,10 +234,10 @@ class GroupCoder
 	bool best_block(int32_t b, BitBudget& budget)
 	{
 		double least = BitBudget::NOTHING, errors = block_.errors(), least_errors = 0;
-		const Span whole = whole_span(plan_);
+		const Span whole = whole_span(e_.plan);
 		auto cheaper = [&](const Variant& variant)
 		{
-			if (is_stopped(e_) || (least < BitBudget::NOTHING && block_.is_spent()))
+			if (is_stopped(e_) || (least < BitBudget::NOTHING && block_.search().is_spent()))
 				return false;
 			block_.set_variant(variant);
 			block_.set_errors(errors);
@@ -234,7 +253,7 @@ class GroupCoder
 				return false;
 			least = cost, least_errors = block_.errors();
 			budget.keep();
-			block_.save_span(kept_, whole);
+			block_.state().copy_span(kept_, whole, true);
 			return true;
 		};
 		for (KeptVariant& kept : kept_variants_)
@@ -253,9 +272,9 @@ class GroupCoder
 			if (cost >= least)
 				continue;
 			least = cost;
-			block_.save_span(kept_, whole);
+			block_.state().copy_span(kept_, whole, true);
 		}
-		block_.restore_span(kept_, whole);
+		block_.state().copy_span(kept_, whole, false);
 		return true;
 	}
 
@@ -335,10 +354,10 @@ class GroupCoder
 		{
 			double least = budget.bits_of(span, b);
 			budget.keep();
-			block_.save_span(kept_limb_, span);
+			block_.state().copy_span(kept_limb_, span, true);
 			auto cheaper = [&](const Variant& other)
 			{
-				if (is_stopped(e_) || block_.is_spent())
+				if (is_stopped(e_) || block_.search().is_spent())
 					return false;
 				budget.begin(b, least);
 				bool found = block_.code_span(span, other);
@@ -350,12 +369,12 @@ class GroupCoder
 					return false;
 				least = cost;
 				budget.keep();
-				block_.save_span(kept_limb_, span);
+				block_.state().copy_span(kept_limb_, span, true);
 				return true;
 			};
 			try_others(cheaper, &variant);
-			block_.restore_span(kept_limb_, span);
-			Span upper = upper_half(plan_, span);
+			block_.state().copy_span(kept_limb_, span, false);
+			Span upper = upper_half(e_.plan, span);
 			if (upper.empty() || by_limb())
 				return total + least;
 			total += budget.bits_of(upper, b);
@@ -370,7 +389,6 @@ class GroupCoder
 	}
 
 	const Encoder& e_;
-	const Plan& plan_;
 	BlockCoder block_;
 	GroupSymbols& symbols_;
 	SymbolInterval* shares_;
@@ -382,12 +400,13 @@ class GroupCoder
 	size_t span_count_ = 0;
 	double* spent_; // (2, tracks) memory of a BitBudget
 	// of the current group
-	size_t group_ = 0, length_of_group_ = 0, best_size_ = 0;
+	size_t group_ = 0;
 	const int32_t* all_keys_ = nullptr;
-	uint8_t *best_bytes_, *spare_; // of the best attempt; of the current one
-	int least_ = 0, most_ = 0, best_splits_ = 0;
-	int failed_ = 0; // numbers of splits that a full search could not code, one bit each
-	double best_cost_ = 0, cost_ = 0;
+	SplitRange splits_ = {};
+	Attempt best_ = {};
+	uint8_t* spare_;  // bytes of the current attempt
+	double cost_ = 0; // of the current attempt
+	int failed_ = 0;  // numbers of splits that a full search could not code, one bit each
 };
 
 } // namespace

@@ -53,7 +53,7 @@ class EncodeTask
 	JointBounds joint_bounds;
 	Motion motion = {};
 	Progress progress;
-	double work_left; // of the budget of the whole encode, in units of BlockCoder::work()
+	double work_left; // of the budget of the whole encode, in units of TrackSearch::work()
 
 	// Takes work from that budget. A little always remains: no limit at all is 0.
 	void spend(double amount)
