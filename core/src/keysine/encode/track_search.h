@@ -1,6 +1,6 @@
 // Codes one track of a block in a closed loop, so that every point it carries stays within its allowance.
 #pragma once
-#include "keysine/encode/track_targets.h"
+#include "keysine/encode/block_targets.h"
 
 namespace mocpack
 {
@@ -86,7 +86,7 @@ class TrackSearch
 
 	BlockState& s_;
 	const Encoder& e_;
-	TrackTargets targets_;
+	BlockTargets targets_;
 	SearchMemory memory_;
 	int32_t* found_;					  // (channels, width) coefficients of the last search
 	float *scaled_start_, *scaled_moves_; // the targets' displacements with smaller allowances

@@ -17,10 +17,10 @@ enum class Target
 	SOURCE
 };
 
-class TrackTargets
+class BlockTargets
 {
   public:
-	TrackTargets(BlockState* state, Arena* arena);
+	BlockTargets(BlockState* state, Arena* arena);
 
 	// Computes the targets of a track in all frames. Returns whether a point or an extra bound is outside
 	// even at the target, and marks these frames as strained.

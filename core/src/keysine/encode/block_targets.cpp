@@ -1,6 +1,6 @@
 // Computes the target of a track in every frame of a block, and how the points that it carries depend on its
 // channels.
-#include "keysine/encode/track_targets.h"
+#include "keysine/encode/block_targets.h"
 
 #include "keysine/encode/squares.h"
 
@@ -14,7 +14,7 @@ size_t most_points(const Encoder& encoder)
 	return size_t(encoder.rig.most > 1 ? encoder.rig.most : 1) + size_t(most_extra_bounds(encoder));
 }
 
-TrackTargets::TrackTargets(BlockState* state, Arena* arena) : s_(*state), e_(state->encoder)
+BlockTargets::BlockTargets(BlockState* state, Arena* arena) : s_(*state), e_(state->encoder)
 {
 	const size_t stride = size_t(s_.stride), most = most_points(e_);
 	aims = arena->allocate<double>(4 * stride);
@@ -41,12 +41,12 @@ template <typename To> void put(To* at, Lanes values)
 
 } // namespace
 
-template <typename N> void TrackTargets::put_vector(float* at, Vec3Of<N> v) const
+template <typename N> void BlockTargets::put_vector(float* at, Vec3Of<N> v) const
 {
 	put(at, v.x), put(at + s_.width, v.y), put(at + 2 * s_.width, v.z);
 }
 
-bool TrackTargets::prepare(const Track& track, Target target)
+bool BlockTargets::prepare(const Track& track, Target target)
 {
 	points = rig_points(e_, track) + extra_bound_count(e_, track);
 	if (turns_freely(e_, track))
@@ -67,14 +67,14 @@ bool TrackTargets::prepare(const Track& track, Target target)
 	return strains;
 }
 
-void TrackTargets::clear_ends(float* rows, int32_t count) const
+void BlockTargets::clear_ends(float* rows, int32_t count) const
 {
 	for (int32_t r = 0; r < count; ++r)
 		for (int32_t t = s_.n; t < s_.width; ++t)
 			rows[r * s_.width + t] = 0;
 }
 
-void TrackTargets::prepare_position(const Track& track, int32_t t)
+void BlockTargets::prepare_position(const Track& track, int32_t t)
 {
 	double channels[3];
 	target_position(e_.plan, track, s_.pair, t, channels);
@@ -100,7 +100,7 @@ void TrackTargets::prepare_position(const Track& track, int32_t t)
 	put_extra_bounds(track, t);
 }
 
-void TrackTargets::put_extra_bounds(const Track& track, int32_t t)
+void BlockTargets::put_extra_bounds(const Track& track, int32_t t)
 {
 	const ExtraBound* extra_bounds = extra_bounds_;
 	int32_t first = rig_points(e_, track);
@@ -112,7 +112,7 @@ void TrackTargets::put_extra_bounds(const Track& track, int32_t t)
 	}
 }
 
-void TrackTargets::prepare_rotation(const Track& track, int32_t t, Target target)
+void BlockTargets::prepare_rotation(const Track& track, int32_t t, Target target)
 {
 	Leeway leeway = e_.leeway;
 	if (target == Target::NEAREST)
@@ -124,7 +124,7 @@ void TrackTargets::prepare_rotation(const Track& track, int32_t t, Target target
 	put_points(track, t, aim);
 }
 
-void TrackTargets::prepare_free_rotations(const Track& track, int32_t t, Target target)
+void BlockTargets::prepare_free_rotations(const Track& track, int32_t t, Target target)
 {
 	put_points(track, t,
 			   target_free_rotations(e_.rig, track, e_.inverse_axes + 9 * (&track - e_.plan.tracks), s_.pair,
@@ -133,7 +133,7 @@ void TrackTargets::prepare_free_rotations(const Track& track, int32_t t, Target 
 }
 
 template <typename N>
-void TrackTargets::put_points(const Track& track, int32_t t, const TrackTargetOf<N>& aim)
+void BlockTargets::put_points(const Track& track, int32_t t, const TrackTargetOf<N>& aim)
 {
 	const Vec3Of<N> origin = s_.pair.load<N>(s_.pair.decoded_position, track.joint, t);
 	const MatrixOf<N> world = as_matrix(aim.world);
@@ -151,7 +151,7 @@ void TrackTargets::put_points(const Track& track, int32_t t, const TrackTargetOf
 	}
 }
 
-void TrackTargets::prepare_channel(const Track& track, int32_t c)
+void BlockTargets::prepare_channel(const Track& track, int32_t c)
 {
 	float rest[MAX_BLOCK_FRAMES + 8] = {};
 	int32_t channel = track.first_channel + c;
@@ -168,7 +168,7 @@ void TrackTargets::prepare_channel(const Track& track, int32_t c)
 	add_wave(start, moves + 3 * c * points * s_.width, rest, -1.0f, s_.width, points);
 }
 
-bool TrackTargets::find_strains(int32_t first_extra_bound)
+bool BlockTargets::find_strains(int32_t first_extra_bound)
 {
 	bool any = false;
 	for (int32_t i = 0; i < points; ++i)
