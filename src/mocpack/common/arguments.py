@@ -168,7 +168,8 @@ def check_fields(owner: str, record: DataclassInstance) -> None:
             if isinstance(value, kind):
                 fits = bool(fitting & set(words))
                 break
-        if not fits or (_is_real(value) and not is_finite(value) and abs(value) != math.inf):
+        is_huge = isinstance(value, int) and abs(value) > MAX_FLOAT
+        if not fits or is_huge or value != value:  # NaN differs from itself
             expected = " or ".join(TYPE_NAMES[word] for word in words)
             raise UsageError(f"{owner}: {one.name} must be {expected}, got {value!r:.80}")
 

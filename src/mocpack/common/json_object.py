@@ -72,7 +72,10 @@ def pack_object(values: Mapping[str, Json], what: str, max_size: int) -> bytes:
 
 def _check_value(value: object, where: str, level: int) -> None:
     if isinstance(value, str):
-        _check_string(value, where)
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise InvalidClipError(f"{where} must be valid Unicode, got a lone surrogate") from None
     elif isinstance(value, dict | list | tuple):
         if level > MAX_NESTING:
             raise InvalidClipError(
@@ -84,7 +87,7 @@ def _check_value(value: object, where: str, level: int) -> None:
             if isinstance(value, dict):
                 if not isinstance(key, str):
                     raise InvalidClipError(f"{where}: keys must be text, got {key!r}")
-                _check_string(key, f"{where}: the key {key[:40]!r}")
+                _check_value(key, f"{where}: the key {key[:40]!r}", level)
                 place = json.dumps(key[:40])
             _check_value(item, f"{where}[{place}]", level + 1)
     elif isinstance(value, int | float):
@@ -96,13 +99,6 @@ def _check_value(value: object, where: str, level: int) -> None:
             f"{where} must be text, a number, true, false, null, a list or an object, "
             f"got {type(value).__name__}"
         )
-
-
-def _check_string(text: str, where: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise InvalidClipError(f"{where} must be valid Unicode, got a lone surrogate") from None
 
 
 def _describe_number(value: float) -> str:
