@@ -95,13 +95,17 @@ class Codec(ABC, Generic[C, H]):
     paper. ``settings=paper`` stands for them."""
 
     def __init_subclass__(cls) -> None:
-        """Add a check of parameter types to the codec's own `__post_init__`."""
+        """Parse lengths and angles and check types around the codec's own `__post_init__`."""
         super().__init_subclass__()
         own = cls.__dict__.get("__post_init__")
 
         def check(self: Codec) -> None:
-            _parse_units(self)
             try:
+                for name in (*self.lengths, *self.angles):
+                    parse = parse_length if name in self.lengths else parse_angle
+                    if (value := getattr(self, name)) is not None:
+                        with name_errors(f"{self.codec_id}: {name}", UsageError):
+                            object.__setattr__(self, name, parse(value))
                 if own is not None:
                     own(self)
             except MocpackError:
@@ -568,14 +572,3 @@ class Goal:
 
 Rounds = Generator[Sequence[Codec], Sequence[Trial], None]
 """Yields settings to try in parallel; receives their trials in the same order."""
-
-
-def _parse_units(codec: Codec) -> None:
-    """Replace strings with a unit by meters and radians."""
-    for names, parse in ((codec.lengths, parse_length), (codec.angles, parse_angle)):
-        for name in names:
-            value = getattr(codec, name)
-            if not isinstance(value, str):
-                continue
-            with name_errors(f"{codec.codec_id}: {name}", UsageError):
-                object.__setattr__(codec, name, parse(value))

@@ -25,7 +25,7 @@ from mocpack.codec import (
 )
 from mocpack.codecs.keysine.decoding import KeysineDecoder, thread_count
 from mocpack.common.arrays import F64
-from mocpack.common.units import format_angle, format_length, parse_angle, parse_length
+from mocpack.common.units import format_angle, format_length
 from mocpack.errors import BoundError, UsageError
 from mocpack.model.clip import Clip, ClipHeader
 
@@ -108,16 +108,10 @@ class Keysine(Codec[Clip, ClipHeader]):
     joint_angles: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "max_error", parse_length(self.max_error))
-        for name in ("mean_error", "step"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, parse_length(getattr(self, name)))
-        if self.max_angle is not None:
-            object.__setattr__(self, "max_angle", parse_angle(self.max_angle))
-            if self.mean_error is not None or self.step is not None:
-                raise ValueError(
-                    "max_angle can be combined with max_error only, not with mean_error or step"
-                )
+        if self.max_angle is not None and (self.mean_error is not None or self.step is not None):
+            raise ValueError(
+                "max_angle can be combined with max_error only, not with mean_error or step"
+            )
         self._check_joint_bounds()
         self.check_choice("effort", EFFORTS)
         self.check_choice("mode", MODES)
