@@ -9,7 +9,7 @@ PAGE := src/mocpack/viewing/page/index.html
 PTX := src/mocpack/trainers/motion_states.ptx
 CORE := $(shell find core bindings/python CMakeLists.txt -type f)
 PACKAGE := $(shell find src/mocpack -name '*.py' -o -name '*.bvh') pyproject.toml README.md LICENSE $(wildcard LICENSES/*)
-LIBRARY := $(shell find core/src core/include -type f) core/library.cmake core/reader.txt core/mocpack.map CMakeLists.txt
+LIBRARY := $(shell find core/src core/include -type f) core/library.cmake core/reader.txt core/encoder.txt core/mocpack.map CMakeLists.txt
 # With ccache, all clones share compiled files. Set CMAKE_CXX_COMPILER_LAUNCHER to use another launcher.
 ifndef CMAKE_CXX_COMPILER_LAUNCHER
 CCACHE := $(shell command -v ccache 2>/dev/null)

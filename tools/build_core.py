@@ -1,6 +1,6 @@
 """Build the core without Python: python tools/build_core.py library|cross
 
-library    libmocpack, static and shared, in build/library
+library    libmocpack, static, shared and without the encoder, in build/library
 cross      the core and a DLL for CROSS_TARGETS, in build/cross, with zig
 """
 
@@ -34,10 +34,16 @@ def main(part: str) -> None:
 def build_library() -> None:
     print("==> compiling libmocpack", flush=True)
     folder = ROOT / "build/library"
-    for kind, shared in (("static", "OFF"), ("shared", "ON")):
+    # the last one has no encoder
+    for kind, shared, encoder in (
+        ("static", "OFF", "ON"),
+        ("shared", "ON", "ON"),
+        ("reader", "ON", "OFF"),
+    ):
         made = folder / f"make-{kind}"
         place = f"CMAKE_INSTALL_PREFIX={folder / kind}"
-        options = ("MOCPACK_WERROR=ON", f"BUILD_SHARED_LIBS={shared}", "CMAKE_INSTALL_LIBDIR=lib")
+        options = ["MOCPACK_WERROR=ON", f"BUILD_SHARED_LIBS={shared}", "CMAKE_INSTALL_LIBDIR=lib"]
+        options.append(f"MOCPACK_ENCODER={encoder}")
         build(made, *options, place)
         run_quietly(BIN / "cmake", "--install", made, "--strip")
 

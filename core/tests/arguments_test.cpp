@@ -334,6 +334,43 @@ void objects_of_cpp_are_used_with_right_arguments_only(Bytes* file)
 	refused(reader.frames(1, 0, {}, {}), "frames backward");
 	refused(reader.frames(0, UINT64_MAX, {}, {}), "too many frames");
 	check(reader.sample(0, {}, {}) == MOCPACK_OK, "empty spans are skipped");
+	mocpack::Scene scene;
+	mocpack::Archive archive;
+	mocpack::Motion clip;
+	check(!scene && !scene.size() && scene.name(0).empty() && !scene.find("x") && !archive &&
+			  !archive.size() && archive.name(0).empty() && !archive.clip(0) && !archive.find("x"),
+		  "scenes and archives that are not open are empty");
+	refused(scene.open_clip(0, &clip), "a clip of a closed scene");
+	refused(archive.open_clip(0, &clip), "a clip of a closed archive");
+	check(scene.open(*file) == MOCPACK_OK && scene.size() == 1, "a scene opens");
+	refused(scene.open_clip(0, nullptr), "no room for a clip");
+	refused(archive.open_clip(0, nullptr), "no room for a clip");
+	check(scene.open_clip(0, &clip) == MOCPACK_OK && clip.frame_count(), "and its clip");
+}
+
+void clips_are_encoded_with_right_arguments_only()
+{
+	const mocpack_Allocator no_functions = {};
+	const mocpack_Executor no_function = {};
+	const mocpack_Clip clip = {};
+	mocpack_EncodedFile file;
+	std::vector<mocpack_EncodeOptions> wrong(5, MOCPACK_ENCODE_OPTIONS);
+	wrong[0].struct_size = 0;
+	wrong[1].max_error = NOT_A_NUMBER;
+	std::memset(&wrong[2].effort, 7, sizeof wrong[2].effort);
+	wrong[3].allocator = &no_functions;
+	wrong[4].executor = &no_function;
+	for (const mocpack_EncodeOptions& options : wrong)
+		refused(mocpack_encode(&clip, &options, &file, nullptr), "wrong options");
+	refused(mocpack_encode(&clip, nullptr, &file, nullptr), "an empty clip");
+	refused(mocpack_encode(nullptr, nullptr, &file, nullptr), "no clip");
+	refused(mocpack_encode(&clip, nullptr, nullptr, nullptr), "no room for a file");
+	check(!file.bytes && !file.size, "nothing is encoded");
+	mocpack_encoded_release(&file);
+	mocpack_encoded_release(nullptr);
+	mocpack::EncodedFile encoded;
+	refused(encoded.encode(clip), "an empty clip");
+	check(!encoded.bytes().size() && encoded.errors().measured_max == 0, "has no bytes");
 }
 
 } // namespace
@@ -353,6 +390,7 @@ int main()
 	scenes_are_asked_with_right_arguments_only(file);
 	archives_are_asked_with_right_arguments_only(&archive);
 	objects_of_cpp_are_used_with_right_arguments_only(&file);
+	clips_are_encoded_with_right_arguments_only();
 	if (failures)
 		printf("%d checks failed\n", failures);
 	return failures ? 1 : 0;

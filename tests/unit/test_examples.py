@@ -82,6 +82,16 @@ def test_the_example_in_c_says_what_is_wrong(library, tmp_path):
         assert named in done.stderr
 
 
+def test_the_example_in_c_writes_a_file_within_its_bound(library, tmp_path):
+    path = tmp_path / "pendulum.mocp"
+    (line,) = output(library.program(CHECKOUT / "examples/c/encode.c"), path)
+    clip = mocpack.read(path)
+    assert names(line, f"{path.stat().st_size} bytes mm")
+    assert clip.skeleton.names == ("upper", "lower")
+    angles = 0.8 * np.cos(2.2 * np.arange(300) / 60)
+    np.testing.assert_allclose(clip.positions()[:, 1, 0], 0.5 * np.sin(angles), atol=1e-3)
+
+
 def test_the_example_in_cpp_blends_from_one_clip_into_another(library, files):
     lines = output(library.program(CHECKOUT / "examples/cpp/blend.cpp"), *files)
     first, last = (np.array(line.split(" ")[-4:], float) for line in (lines[0], lines[-1]))

@@ -1,4 +1,4 @@
-// mocpack: read .mocp files, compressed motion capture with a guaranteed maximum error.
+// mocpack: read and write .mocp files, compressed motion capture with a guaranteed maximum error.
 //
 //     mocpack_Motion* motion;
 //     mocpack_Reader* reader;
@@ -22,6 +22,8 @@
 // index out of range are MOCPACK_BAD_ARGUMENT, and nothing is written; functions without a status say what
 // they return then. Functions that open something set its pointer to null if they fail. docs/embedding.md is
 // the guide; docs/format.md specifies the file format.
+//
+// The last section, encoding, is new in 0.2 and may change until 1.0. All other calls are stable.
 #ifndef MOCPACK_H
 #define MOCPACK_H
 
@@ -54,14 +56,16 @@ extern "C"
 	typedef enum mocpack_Status
 	{
 		MOCPACK_OK = 0,
-		MOCPACK_TRUNCATED = -1,	   // the file, or a part of it, ends too early
-		MOCPACK_CORRUPT = -2,	   // a checksum is wrong, or the file violates the format
-		MOCPACK_NO_MEMORY = -3,	   // the memory limit or the caller's memory is too small
-		MOCPACK_NOT_MOCPACK = -5,  // the file does not start as a .mocp file does
-		MOCPACK_UNSUPPORTED = -6,  // the file needs a newer library, or a codec that this library lacks
-		MOCPACK_READ_FAILED = -7,  // the read callback failed
-		MOCPACK_NEEDS_BYTES = -8,  // the read callback does not have the bytes yet: fetch them, call again
-		MOCPACK_BAD_ARGUMENT = -9, // the caller passed an invalid argument
+		MOCPACK_TRUNCATED = -1,		// the file, or a part of it, ends too early
+		MOCPACK_CORRUPT = -2,		// a checksum is wrong, or the file violates the format
+		MOCPACK_NO_MEMORY = -3,		// the memory limit or the caller's memory is too small
+		MOCPACK_BOUND_NOT_MET = -4, // no encoding keeps the error bound; only mocpack_encode returns it
+		MOCPACK_NOT_MOCPACK = -5,	// the file does not start as a .mocp file does
+		MOCPACK_UNSUPPORTED = -6,	// the file needs a newer library, or a codec that this library lacks
+		MOCPACK_READ_FAILED = -7,	// the read callback failed
+		MOCPACK_NEEDS_BYTES = -8,	// the read callback does not have the bytes yet: fetch them, call again
+		MOCPACK_BAD_ARGUMENT = -9,	// the caller passed an invalid argument
+		MOCPACK_CANCELED = -10,		// the progress callback stopped the call
 	} mocpack_Status;
 
 	/* Details of an error. The pointer to it may always be null. It is written only when the status is
@@ -80,9 +84,8 @@ extern "C"
 	/* Returns the version of the running library, such as "0.1.0". */
 	MOCPACK_API const char* mocpack_version(void);
 
-	/* Returns a status as one word: ok, truncated, corrupt, memory, format, unsupported, read, needs,
-	 * argument.
-	 */
+	/* Returns a status as one word: ok, truncated, corrupt, memory, bound, format, unsupported, read, needs,
+	 * argument, canceled. */
 	MOCPACK_API const char* mocpack_status_name(mocpack_Status status);
 
 	// ---- opening
@@ -543,6 +546,95 @@ extern "C"
 	MOCPACK_API mocpack_Status mocpack_archive_open_clip(const mocpack_Archive* archive, size_t clip,
 														 const mocpack_OpenOptions* options,
 														 mocpack_Motion** motion, mocpack_Error* error);
+
+	// ---- encoding: new in 0.2, may change until 1.0. In libraries built with MOCPACK_ENCODER.
+
+	/* The skeleton of a clip to encode. Joint 0 is a root, each joint comes after its parent. Names are UTF-8
+	 * of at most 255 bytes. Start from {0}; arrays that may be null say so. */
+	typedef struct mocpack_ClipSkeleton
+	{
+		size_t joint_count;				  // 1 to 65535
+		const mocpack_Text* names;		  // (J)
+		const int32_t* parents;			  // (J) -1 for a root
+		const double* offsets;			  // (J, 3) meters, rest position in the parent's frame
+		const double* rest_rotations;	  // (J, 4) not included in poses; null: all identity
+		size_t end_count;				  // number of end sites: ends of the last bones
+		const int32_t* end_joints;		  // (E) joint of each end site, not decreasing
+		const double* end_sites;		  // (E, 3) meters, position in that joint's frame
+		size_t translated_count;		  // number of joints with a translation per frame
+		const int32_t* translated_joints; // (M) increasing
+		size_t hinge_count;
+		const mocpack_Hinge* hinges; // (H) of one joint in the order in which they apply, slides first
+		double unit; // meters per length unit of the source, for programs that write it back; 0: 1
+		/* Channels of the source, for programs that write it back: (J) the bytes of SKEL in docs/format.md,
+		 * and (J, 4) the frames in which they rotate. Null: Z, X and Y rotations, and positions of roots;
+		 * identity. */
+		const mocpack_Text* channels;
+		const double* channel_frames;
+	} mocpack_ClipSkeleton;
+
+	// A clip to encode, right-handed with y up. Start from {0}; arrays that may be null say so.
+	typedef struct mocpack_Clip
+	{
+		mocpack_ClipSkeleton skeleton;
+		uint64_t frame_count;			// at least 1
+		double frame_time;				// seconds between frames
+		double start_time;				// seconds, time of the first frame
+		const double* times;			// (T) seconds, increasing, if frames are uneven; null: even
+		const double* rotations;		// (T, J, 4) local quaternions of unit length
+		const double* translations;		// (T, M, 3) meters
+		const uint8_t* valid;			// (T, J) 0 where a joint was not captured; null: all were
+		mocpack_Text metadata;			// a JSON object; may be empty
+		int is_looping, is_left_handed; // the coordinate system of the source; poses are always right-handed
+		mocpack_Axis up;				// of the source; poses always have y up
+	} mocpack_Clip;
+
+	typedef enum mocpack_Effort
+	{
+		MOCPACK_EFFORT_FAST = 0,
+		MOCPACK_EFFORT_DEFAULT = 1, // about ten times as long, smaller files
+	} mocpack_Effort;
+
+	// Start from MOCPACK_ENCODE_OPTIONS, which sets the defaults.
+	typedef struct mocpack_EncodeOptions
+	{
+		size_t struct_size;					// size of this struct, set by the macro
+		const mocpack_Allocator* allocator; // copied; null: malloc and free
+		double max_error;					// meters, of every joint, end site and shell point of every frame
+		mocpack_Effort effort;
+		int is_streamed;				  // 1: order the payload for players that download it
+		const mocpack_Executor* executor; // copied; null: the caller's thread alone
+		/* Receives the share of the work that is done, 0 to 1; it may decrease if work is repeated. Called
+		 * many times per second, by all threads of the executor. Returns nonzero to cancel the call. May be
+		 * null. */
+		int (*progress)(void* user, double share);
+		void* user;
+	} mocpack_EncodeOptions;
+#define MOCPACK_ENCODE_OPTIONS                                                                               \
+	{sizeof(mocpack_EncodeOptions), NULL, 1e-3, MOCPACK_EFFORT_DEFAULT, 0, NULL, NULL, NULL}
+
+	// A file in memory, and its errors as measured on the decoded file, in meters.
+	typedef struct mocpack_EncodedFile
+	{
+		const uint8_t* bytes;
+		size_t size;
+		double measured_max;  // of every joint, end site and shell point
+		double measured_mean; // of joint centers, and the two below
+		double measured_rms;
+		double measured_p99;
+		void* memory; // for mocpack_encoded_release
+	} mocpack_EncodedFile;
+
+	/* Encodes a clip with codec keysine. Decodes the result and measures it before it returns. The file has
+	 * the bytes that Python writes for the same clip with the same options. `options` may be null.
+	 *
+	 * MOCPACK_BOUND_NOT_MET if no encoding keeps max_error: nothing is stored in another way.
+	 * MOCPACK_CANCELED if the callback asked for it. If the call fails, `file` is empty. */
+	MOCPACK_API mocpack_Status mocpack_encode(const mocpack_Clip* clip, const mocpack_EncodeOptions* options,
+											  mocpack_EncodedFile* file, mocpack_Error* error);
+
+	/* Frees an encoded file. Null and an empty file are allowed. */
+	MOCPACK_API void mocpack_encoded_release(mocpack_EncodedFile* file);
 
 #ifdef __cplusplus
 }

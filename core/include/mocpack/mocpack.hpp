@@ -1,4 +1,5 @@
 // C++17 wrapper of mocpack.h: objects that close themselves, and spans with checked sizes. No exceptions.
+// EncodedFile, Scene and Archive are new in 0.2.
 //
 //     mocpack::Motion motion;
 //     mocpack::Reader<float> reader;
@@ -63,6 +64,9 @@ class Motion
 {
   public:
 	Motion() = default;
+	explicit Motion(mocpack_Motion* owned) : motion_(owned)
+	{
+	}
 	Motion(Motion&& other) noexcept : motion_(std::exchange(other.motion_, nullptr))
 	{
 	}
@@ -247,6 +251,184 @@ template <typename Number = float> class Reader
 		{ return !span.data() || span.size() / width / joints_ >= frames; };
 		return reader_ && joints_ && holds(rotations, 4) && holds(translations, 3);
 	}
+};
+
+// An open scene: several clips on one clock. The bytes must outlive it and the motions of its clips.
+class Scene
+{
+  public:
+	Scene() = default;
+	Scene(Scene&& other) noexcept : scene_(std::exchange(other.scene_, nullptr))
+	{
+	}
+	Scene& operator=(Scene&& other) noexcept
+	{
+		std::swap(scene_, other.scene_);
+		return *this;
+	}
+	Scene(const Scene&) = delete;
+	Scene& operator=(const Scene&) = delete;
+	~Scene()
+	{
+		mocpack_scene_close(scene_);
+	}
+
+	mocpack_Status open(Span<const unsigned char> bytes, mocpack_Error* error = nullptr,
+						const mocpack_OpenOptions* options = nullptr)
+	{
+		close();
+		return mocpack_scene_open(bytes.data(), bytes.size(), options, &scene_, error);
+	}
+	mocpack_Status open(const mocpack_Source& source, mocpack_Error* error = nullptr,
+						const mocpack_OpenOptions* options = nullptr)
+	{
+		close();
+		return mocpack_scene_open_source(&source, options, &scene_, error);
+	}
+	void close()
+	{
+		mocpack_scene_close(std::exchange(scene_, nullptr));
+	}
+
+	explicit operator bool() const
+	{
+		return scene_ != nullptr;
+	}
+	size_t size() const // number of clips
+	{
+		return mocpack_scene_clip_count(scene_);
+	}
+	std::string_view name(size_t clip) const // empty if there is no such clip
+	{
+		const mocpack_Text text = mocpack_scene_clip_name(scene_, clip);
+		return {text.bytes, text.size};
+	}
+	size_t find(const char* name) const // size() if there is no such clip
+	{
+		return mocpack_scene_find_clip(scene_, name);
+	}
+	// The scene may be closed before the motion.
+	mocpack_Status open_clip(size_t clip, Motion* motion, mocpack_Error* error = nullptr,
+							 const mocpack_OpenOptions* options = nullptr) const
+	{
+		if (!motion)
+			return MOCPACK_BAD_ARGUMENT;
+		mocpack_Motion* opened = nullptr;
+		const mocpack_Status status = mocpack_scene_open_clip(scene_, clip, options, &opened, error);
+		*motion = Motion(opened);
+		return status;
+	}
+
+  private:
+	mocpack_Scene* scene_ = nullptr;
+};
+
+// An open archive of many clips. The data of its source must outlive it and the motions of its clips.
+class Archive
+{
+  public:
+	Archive() = default;
+	Archive(Archive&& other) noexcept : archive_(std::exchange(other.archive_, nullptr))
+	{
+	}
+	Archive& operator=(Archive&& other) noexcept
+	{
+		std::swap(archive_, other.archive_);
+		return *this;
+	}
+	Archive(const Archive&) = delete;
+	Archive& operator=(const Archive&) = delete;
+	~Archive()
+	{
+		mocpack_archive_close(archive_);
+	}
+
+	mocpack_Status open(const mocpack_Source& source, mocpack_Error* error = nullptr,
+						const mocpack_OpenOptions* options = nullptr)
+	{
+		close();
+		return mocpack_archive_open(&source, options, &archive_, error);
+	}
+	void close()
+	{
+		mocpack_archive_close(std::exchange(archive_, nullptr));
+	}
+
+	explicit operator bool() const
+	{
+		return archive_ != nullptr;
+	}
+	size_t size() const // number of clips
+	{
+		return mocpack_archive_clip_count(archive_);
+	}
+	const mocpack_ArchiveClip* clip(size_t clip) const // null if there is no such clip
+	{
+		return mocpack_archive_clip_info(archive_, clip);
+	}
+	std::string_view name(size_t clip) const // empty if there is no such clip
+	{
+		const mocpack_ArchiveClip* found = this->clip(clip);
+		return found ? std::string_view(found->name.bytes, found->name.size) : std::string_view();
+	}
+	size_t find(const char* name) const // size() if there is no such clip
+	{
+		return mocpack_archive_find_clip(archive_, name);
+	}
+	// Close the motion before the archive.
+	mocpack_Status open_clip(size_t clip, Motion* motion, mocpack_Error* error = nullptr,
+							 const mocpack_OpenOptions* options = nullptr) const
+	{
+		if (!motion)
+			return MOCPACK_BAD_ARGUMENT;
+		mocpack_Motion* opened = nullptr;
+		const mocpack_Status status = mocpack_archive_open_clip(archive_, clip, options, &opened, error);
+		*motion = Motion(opened);
+		return status;
+	}
+
+  private:
+	mocpack_Archive* archive_ = nullptr;
+};
+
+// A file that mocpack_encode has written.
+class EncodedFile
+{
+  public:
+	EncodedFile() = default;
+	EncodedFile(EncodedFile&& other) noexcept : file_(std::exchange(other.file_, {}))
+	{
+	}
+	EncodedFile& operator=(EncodedFile&& other) noexcept
+	{
+		std::swap(file_, other.file_);
+		return *this;
+	}
+	EncodedFile(const EncodedFile&) = delete;
+	EncodedFile& operator=(const EncodedFile&) = delete;
+	~EncodedFile()
+	{
+		mocpack_encoded_release(&file_);
+	}
+
+	mocpack_Status encode(const mocpack_Clip& clip, mocpack_Error* error = nullptr,
+						  const mocpack_EncodeOptions& options = MOCPACK_ENCODE_OPTIONS)
+	{
+		mocpack_encoded_release(&file_);
+		return mocpack_encode(&clip, &options, &file_, error);
+	}
+
+	Span<const unsigned char> bytes() const
+	{
+		return {file_.bytes, file_.size};
+	}
+	const mocpack_EncodedFile& errors() const // as measured on the decoded file
+	{
+		return file_;
+	}
+
+  private:
+	mocpack_EncodedFile file_ = {};
 };
 
 } // namespace mocpack

@@ -10,9 +10,6 @@
 
 #include "mocpack/mocpack.h"
 
-// An encoder found no encoding within the requested error bound.
-#define MOCPACK_BOUND_NOT_MET ((mocpack_Status) - 4)
-
 /* A value that violates the format, as in "plan of joint 7: rotation key step 80 is outside 0..63". The
  * texts are static. `part` is null if there is only one, `field` if nothing more is known. */
 struct mocpack_Fault

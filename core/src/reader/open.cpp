@@ -499,6 +499,8 @@ const char* mocpack_status_name(mocpack_Status status)
 		return "corrupt";
 	case MOCPACK_NO_MEMORY:
 		return "memory";
+	case MOCPACK_BOUND_NOT_MET:
+		return "bound";
 	case MOCPACK_NOT_MOCPACK:
 		return "format";
 	case MOCPACK_UNSUPPORTED:
@@ -509,6 +511,8 @@ const char* mocpack_status_name(mocpack_Status status)
 		return "needs";
 	case MOCPACK_BAD_ARGUMENT:
 		return "argument";
+	case MOCPACK_CANCELED:
+		return "canceled";
 	}
 	return "unknown";
 }

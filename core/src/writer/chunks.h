@@ -46,6 +46,8 @@ void write_mesh(uint64_t vertices, const int32_t* corners, size_t triangles, Fie
 
 // The REST chunk: rotations (J, 4).
 void write_rest(const double* rotations, size_t joints, FieldWriter* out);
+// Rounds rotations (J, 4) to those that a reader of the chunk restores.
+void round_rest(const double* rotations, size_t joints, double* rounded);
 
 // The HING chunk. follow_channels: the rows follow from the channels of the skeleton, so that only their
 // limits are written.

@@ -32,19 +32,25 @@ RestCode omit(const double* q, int component)
 	return code;
 }
 
-// Returns whether a reader restores exactly this rotation.
-bool restores(const RestCode& code, const double* q)
+// Sets the rotation that a reader restores.
+void restore(const RestCode& code, double* q)
 {
 	int64_t square = REST_GRID * REST_GRID;
-	bool is_equal = true;
 	for (int i = 0, k = 0; i < 4; ++i)
 		if (i != code.omitted % 4)
 		{
-			is_equal = is_equal && double(code.others[k]) / double(REST_GRID) == q[i];
+			q[i] = double(code.others[k]) / double(REST_GRID);
 			square -= code.others[k] * code.others[k], ++k;
 		}
 	const double omitted = std::sqrt(double(square > 0 ? square : 0)) / double(REST_GRID);
-	return is_equal && (code.omitted < 4 ? omitted : -omitted) == q[code.omitted % 4];
+	q[code.omitted % 4] = code.omitted < 4 ? omitted : -omitted;
+}
+
+bool restores(const RestCode& code, const double* q)
+{
+	double restored[4];
+	restore(code, restored);
+	return restored[0] == q[0] && restored[1] == q[1] && restored[2] == q[2] && restored[3] == q[3];
 }
 
 RestCode rest_code(const double* q)
@@ -149,6 +155,12 @@ void write_rest(const double* rotations, size_t joints, FieldWriter* out)
 	omitted.raw(others);
 	out->mask(joints, is_rotated);
 	deflate(omitted, out);
+}
+
+void round_rest(const double* rotations, size_t joints, double* rounded)
+{
+	for (size_t j = 0; j < joints; ++j)
+		restore(rest_code(rotations + 4 * j), rounded + 4 * j);
 }
 
 void write_hinges(const FileHinges& hinges, const mocpack_Text* joint_names, size_t joints, FieldWriter* out)
