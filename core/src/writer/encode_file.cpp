@@ -24,7 +24,7 @@ const size_t MAX_FILE_JOINTS = 65535, LONGEST_NAME = 255, LONGEST_HINGE_NAME = 1
 const size_t MAX_TURNS_PER_JOINT = 2, MAX_SLIDES_PER_JOINT = 3;
 const double FARTHEST_POINT_M = 1e6, FARTHEST_PLACE_M = 1e7, LATEST_TIME_S = 1e9;
 const double ROTATION_TOLERANCE = 1e-3, HINGE_AXIS_TOLERANCE = 1e-6; // of the length of a unit vector
-const double SHELL_M = 0.03, GROUP_S = 1.0;
+const double SHELL_M = 0.03;
 const uint64_t BITSTREAM_VERSION = 1;
 const size_t MAX_WORKERS = 64;
 const mocpack_Text CODEC = {"keysine", 7};
@@ -259,7 +259,7 @@ class CodecClip
 	{
 		return rest_.data();
 	}
-	mocpack_KeysineClip view(double frame_time) const
+	keysine::SourceClip view(double frame_time) const
 	{
 		return {&skeleton_, names_.data(), rotations_.data(), translations_, frames_, 1.0 / frame_time};
 	}
@@ -394,7 +394,7 @@ double quantile(double* numbers, size_t count, double q)
 }
 
 // Measures the decoded clip. Distances count the joints of the file.
-bool measure(const CodecClip& clip, const mocpack_KeysineClip& source, const mocpack_KeysineEncoded& made,
+bool measure(const CodecClip& clip, const keysine::SourceClip& source, const keysine::EncodedClip& made,
 			 const mocpack_Allocator& memory, mocpack_EncodedFile* file)
 {
 	const size_t joints = clip.skeleton().joint_count, added = clip.added(), frames = source.frame_count,
@@ -405,8 +405,8 @@ bool measure(const CodecClip& clip, const mocpack_KeysineClip& source, const moc
 	if (!distances.take(memory, frames * joints) ||
 		!scratch.take(memory, mocpack_clip_errors_scratch_size(joints)))
 		return false;
-	mocpack_clip_errors(&clip.skeleton(), source.rotations, source.translations, made.rotations,
-						made.translations, frames, SHELL_M, scratch.data(), &errors, nullptr, nullptr,
+	mocpack_clip_errors(&clip.skeleton(), source.rotations, source.translations, made.rotations.data(),
+						made.translations.data(), frames, SHELL_M, scratch.data(), &errors, nullptr, nullptr,
 						nullptr, distances.data());
 	double sum = 0, squares = 0;
 	for (size_t i = 0, to = 0; i < frames * joints; ++i)
@@ -430,7 +430,7 @@ class FileBuilder
 	{
 	}
 
-	void write(const mocpack_EncodeOptions& options, const mocpack_KeysineEncoded& made,
+	void write(const mocpack_EncodeOptions& options, const keysine::EncodedClip& made,
 			   const mocpack_EncodedFile& errors, FieldWriter* out)
 	{
 		const mocpack_Text empty = {"", 0};
@@ -487,7 +487,7 @@ class FileBuilder
 			write_gaps(c_.valid, size_t(c_.frame_count), s_.joint_count, &gaps);
 			add("vald", gaps);
 		}
-		chunks_[count_++] = {{'D', 'A', 'T', 'A'}, made.payload, made.payload_size};
+		chunks_[count_++] = {{'D', 'A', 'T', 'A'}, made.payload.data(), made.payload.size()};
 		if (!good_)
 			return out->fail();
 		write_file(chunks_, count_, {c_.frame_count, s_.joint_count}, out);
@@ -582,24 +582,14 @@ mocpack_Status encode(const mocpack_Clip& clip, const mocpack_EncodeOptions& opt
 	if (!codec_clip.prepare(clip, memory, error))
 		return error->status;
 	Callbacks callbacks = {Workers(options.executor), options};
-	const mocpack_KeysineClip source = codec_clip.view(clip.frame_time);
-	const mocpack_KeysineTarget target = {options.max_error,
-										  0,
-										  0,
-										  0,
-										  options.effort == MOCPACK_EFFORT_FAST ? MOCPACK_KEYSINE_FAST
-																				: MOCPACK_KEYSINE_DEFAULT,
-										  MOCPACK_KEYSINE_AUTO,
-										  GROUP_S,
-										  0,
-										  1,
-										  options.is_streamed != 0,
-										  nullptr,
-										  nullptr};
-	const mocpack_KeysineWork work = {
+	const keysine::SourceClip source = codec_clip.view(clip.frame_time);
+	keysine::ClipTarget target;
+	target.max_error = options.max_error, target.streamed = options.is_streamed != 0;
+	target.effort = options.effort == MOCPACK_EFFORT_FAST ? MOCPACK_KEYSINE_FAST : MOCPACK_KEYSINE_DEFAULT;
+	const WorkContext work = {
 		memory, &callbacks, callbacks.workers.count(), Callbacks::parallel_for, Callbacks::progress, nullptr};
-	mocpack_KeysineEncoded made;
-	const mocpack_Status status = mocpack_keysine_encode_clip(&source, &target, &work, nullptr, &made);
+	keysine::EncodedClip made;
+	const mocpack_Status status = keysine::encode_clip(source, target, work, keysine::Constants(), &made);
 	if (status == MOCPACK_NO_MEMORY)
 		return no_memory(error, "the encoder"), status;
 	if (status == MOCPACK_CANCELED)
@@ -628,7 +618,6 @@ mocpack_Status encode(const mocpack_Clip& clip, const mocpack_EncodeOptions& opt
 		else
 			result = opens(owned->bytes, memory, error) ? MOCPACK_OK : error->status;
 	}
-	mocpack_keysine_release(&work, &made);
 	if (result == MOCPACK_OK)
 		found.bytes = owned->bytes.data(), found.size = owned->bytes.size(), *file = found;
 	else
