@@ -385,7 +385,7 @@ def test_clips_of_one_robot_have_one_skeleton_and_those_of_another_their_own(tmp
         metadata = {"robot": robot, "take": k}
         if k == 2:
             metadata["robot"] = robot | {"fixed": [body, *robot.get("fixed", [])]}
-        header = clip.with_header(metadata=metadata)
+        header = replace(clip.header, metadata=metadata)
         clips[f"clip{k}"] = Clip(header, clip.rotations, clip.translations)
     found = MotionLibrary(packed(tmp_path, clips), "cpu")
     assert found.skeletons.tolist() == [0, 0, 1]
