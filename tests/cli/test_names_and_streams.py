@@ -199,6 +199,13 @@ def test_a_named_pipe_is_read_once_and_whole(folder):
     assert process.communicate(timeout=60)[0] == b"12\n"
 
 
+@pytest.mark.parametrize("words", [("compress",), ("corpus", "pack", "-o", "a.mocps")])
+def test_an_empty_error_is_not_taken_for_none(folder, words):
+    result = run(folder, *words, "walk.bvh", "--max-error", "")
+    assert result.returncode == 2
+    assert names(result.stderr.decode(), "max_error ''")
+
+
 @pytest.mark.parametrize("ratio", ["nan", "inf", "-inf", "-3", "0"])
 def test_a_bad_ratio_is_an_error(folder, ratio):
     result = run(folder, "compress", "walk.bvh", "--ratio", ratio)

@@ -58,10 +58,10 @@ class Encoding:
             "ratio": ratio,
             "size": size,
             "max_angle": self.max_angle,
-            "joint_errors": [_split_joint_error(text) for text in self.joint_error or ()],
+            "joint_errors": [_split_joint_error(text) for text in self.joint_error or ()] or None,
             "effort": self.effort,
         }
-        return cast(EncoderOptions, {name: value for name, value in options.items() if value})
+        return cast(EncoderOptions, {k: v for k, v in options.items() if v is not None})
 
 
 def _split_joint_error(text: str) -> tuple[str, str]:
