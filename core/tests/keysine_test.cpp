@@ -191,18 +191,19 @@ void coarse_groups_are_those_of_the_first_layer(const Body& body, const Payload&
 	mocpack_KeysineLayout layout = mocpack_keysine_layout(head);
 	std::vector<int32_t> keys;
 	check(keys_at_ends(head, single, 1, &keys) == MOCPACK_OK, "keys are read");
-	Memory scratch(mocpack_keysine_group_scratch_size(head));
+	Memory scratch(mocpack_keysine_coarse_scratch_size(head));
 	Bytes shifts = layer_shifts(layout.track_count);
 	for (size_t g = 0; g < layout.group_count; ++g)
 	{
 		size_t frame = mocpack_keysine_key_frame(head, g), next = mocpack_keysine_key_frame(head, g + 1);
 		std::fill(again.begin() + long(4 * JOINTS * frame), again.begin() + long(4 * JOINTS * next), 9.0);
 		std::fill(there.begin() + long(3 * frame), there.begin() + long(3 * next), 9.0);
-		check(mocpack_keysine_decode_coarse(head, g, keys.data() + g * layout.channel_count,
-											single.groups[g].data(), single.groups[g].size(), shifts.data(),
-											again.data() + 4 * JOINTS * frame, there.data() + 3 * frame,
-											scratch.at) == MOCPACK_OK,
-			  "a group decodes coarsely");
+		for (bool is_read : {false, true}) // the second time from the symbols of the first
+			check(mocpack_keysine_decode_coarse(head, g, keys.data() + g * layout.channel_count,
+												single.groups[g].data(), single.groups[g].size(),
+												shifts.data(), is_read, again.data() + 4 * JOINTS * frame,
+												there.data() + 3 * frame, scratch.at) == MOCPACK_OK,
+				  "a group decodes coarsely");
 	}
 	check(farthest(turns, again) < 1e-12 && farthest(places, there) < 1e-12, "as its first layer does");
 }
