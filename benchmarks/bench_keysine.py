@@ -299,7 +299,7 @@ def grid():
     plain = None
     usual = 3.0
     for ways, penalty in ((1, 1000.0), (1, usual), (8, usual), (32, usual)):
-        others = {"beam_width": float(ways), "beam_ratio": 1.0, "grid_error_penalty": penalty}
+        others = {"beam_width": float(ways), "beam_growth": 1.0, "grid_error_penalty": penalty}
         codec = tight(0.1, "grid")
         size = sum(len(encode_natively(codec, clip, others).payload) for clip in clips)
         plain = plain or size

@@ -83,7 +83,7 @@ class BitBudget
 		if (to_beat_ >= NOTHING)
 			return false;
 		symbols_.block(int32_t(t), b_);
-		return counter_.total > spent_[t] + std::max(c_.behind_share * to_beat_, c_.behind_bits);
+		return counter_.total > spent_[t] + std::max(c_.abandon_share * to_beat_, c_.abandon_bits);
 	}
 
 	static constexpr double NOTHING = 1e300; // bits to beat while there is no other attempt

@@ -176,7 +176,7 @@ bool BlockTargets::find_strains(int32_t first_extra_bound)
 		{
 			const float* at = start + 3 * i * s_.width + t;
 			float u = at[0] * at[0] + at[s_.width] * at[s_.width] + at[2 * s_.width] * at[2 * s_.width];
-			if (!(u > float(e_.constants.strained_share)))
+			if (!(u > float(e_.constants.strain_excess)))
 				continue;
 			any = true;
 			s_.strained[t] =

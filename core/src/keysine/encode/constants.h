@@ -9,18 +9,19 @@ namespace keysine
 
 struct Constants
 {
-#define NUMBER(name, value, text) double name = value;
-#define NUMBERS(name, count, text, ...) double name[count] = {__VA_ARGS__};
+#define NUMBER(name, value, unit, effect) double name = value;
+#define NUMBERS(name, count, unit, effect, ...) double name[count] = {__VA_ARGS__};
 #include "keysine/encode/constants.inc"
 #undef NUMBER
 #undef NUMBERS
 };
 
-// Calls visit(name, text, numbers, count) for each row of the table of constants.
+// Calls visit(name, unit and effect, numbers, count) for each row of the table of constants.
 template <typename Visit> void visit_constants(Constants* constants, Visit visit)
 {
-#define NUMBER(name, value, text) visit(#name, text, &constants->name, size_t(1));
-#define NUMBERS(name, count, text, ...) visit(#name, text, constants->name, size_t(count));
+#define NUMBER(name, value, unit, effect) visit(#name, unit ": " effect, &constants->name, size_t(1));
+#define NUMBERS(name, count, unit, effect, ...)                                                              \
+	visit(#name, unit ": " effect, constants->name, size_t(count));
 #include "keysine/encode/constants.inc"
 #undef NUMBER
 #undef NUMBERS

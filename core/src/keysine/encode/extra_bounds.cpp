@@ -24,7 +24,7 @@ double scale_of(const Encoder& e, const MotionPair& pair, int32_t t, const Remai
 	if (!bounded(e))
 		return 1.0;
 	double room = e.job.settings.room * pair.slack[t], left = room - after.remaining(y);
-	const double least = e.constants.min_room * room;
+	const double least = e.constants.min_hinge_room * room;
 	return 1.0 / std::sqrt(left > least ? left : least);
 }
 
@@ -70,14 +70,14 @@ void relieve(const Encoder& e, const MotionPair& pair, int32_t t, int strain, in
 	const Constants& c = e.constants;
 	if (strain == EXTRA_BOUND_STRAIN && tries < int(c.limb_tries))
 	{
-		pair.slack[t] /= c.slack_ratio;
+		pair.slack[t] /= c.hinge_room_ratio;
 		return;
 	}
-	pair.slack[t] *= c.slack_ratio;
-	if (tries < int(c.slack_tries))
+	pair.slack[t] *= c.hinge_room_ratio;
+	if (tries < int(c.room_tries))
 		return;
 	double shell = SHELL / e.job.settings.bound;
-	pair.turn_price[t] = c.strained_ratio * (pair.turn_price[t] + shell * shell);
+	pair.turn_price[t] = c.retry_price_ratio * (pair.turn_price[t] + shell * shell);
 	fill_costs(e.plan, e.rig, e.job.settings, pair, t);
 }
 

@@ -151,7 +151,7 @@ class GroupCoder
 		double costs[MAX_SPLITS + 1];
 		for (int splits = splits_.least; splits <= splits_.most; ++splits)
 			attempt(splits, 0), costs[splits] = cost_;
-		double near = e_.constants.near_best * best_.cost;
+		double near = e_.constants.near_best_ratio * best_.cost;
 		for (int splits = splits_.least; splits <= splits_.most; ++splits)
 			if (costs[splits] <= near)
 				attempt_by_block(splits);

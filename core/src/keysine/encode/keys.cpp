@@ -256,9 +256,9 @@ class KeyCoder
 				{
 					uint8_t* own = failed_ + k / blocks;
 					*own = uint8_t(*own < level ? *own : level);
-					failures += level < int32_t(e_.constants.coarse_levels);
+					failures += level < int32_t(e_.constants.common_key_levels);
 					if (level < e_.least_splits ||
-						failures > groups / size_t(e_.constants.groups_per_failure))
+						failures > groups / size_t(e_.constants.groups_per_missing_key))
 						return false;
 				}
 		for (size_t g = 0; g < groups; ++g)
@@ -318,7 +318,7 @@ class KeyCoder
 		for (int32_t i = 0; i < problem_.points; ++i)
 		{
 			Vec3 off = load_vec(problem_.start + 3 * i);
-			if (dot(off, off) > e_.constants.strained_share)
+			if (dot(off, off) > e_.constants.strain_excess)
 				strain |= i < extra_bounds ? POINT_STRAIN : EXTRA_BOUND_STRAIN;
 		}
 		return uint8_t(strain);

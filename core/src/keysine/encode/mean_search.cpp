@@ -55,12 +55,12 @@ double next_step(const Constants& c, Known inside, Known outside, double aim)
 	if (!(inside.step > 0) || !(outside.step > 0))
 	{
 		const Known known = inside.step > 0 ? inside : outside;
-		return known.step * math::pow(aim / known.error, 1 / c.mean_slope);
+		return known.step * math::pow(aim / known.error, 1 / c.mean_error_exponent);
 	}
 	const double low = math::log(inside.step), high = math::log(outside.step),
 				 least = math::log(inside.error), most = math::log(outside.error);
 	const double share = most > least ? (math::log(aim) - least) / (most - least) : 0.5;
-	return math::exp(low + std::min(std::max(share, c.mean_guard), 1 - c.mean_guard) * (high - low));
+	return math::exp(low + std::min(std::max(share, c.bracket_margin), 1 - c.bracket_margin) * (high - low));
 }
 
 } // namespace
@@ -105,7 +105,7 @@ bool encode_within_mean(EncodeTask* task, ClipStatistics* statistics, Encoding* 
 			const bool saved = !best->found() || encoding.payload.size() < best->payload.size();
 			if (saved)
 				*best = std::move(encoding);
-			if (error >= c.mean_near * bound || !(saved || outside.step > 0))
+			if (error >= c.mean_accept_share * bound || !(saved || outside.step > 0))
 				break;
 			inside = {step, error};
 		}
@@ -113,9 +113,9 @@ bool encode_within_mean(EncodeTask* task, ClipStatistics* statistics, Encoding* 
 			outside = {step, error};
 		// errors jump by some percent from step to step, so an outside step must be clearly coarser to be
 		// useful
-		if (inside.step > 0 && outside.step > 0 && c.mean_near * outside.step < inside.step)
+		if (inside.step > 0 && outside.step > 0 && c.mean_accept_share * outside.step < inside.step)
 			outside = {0, 0};
-		step = next_step(c, inside, outside, 0.5 * (1 + c.mean_near) * bound);
+		step = next_step(c, inside, outside, 0.5 * (1 + c.mean_accept_share) * bound);
 	}
 	return best->found();
 }

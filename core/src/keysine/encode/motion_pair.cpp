@@ -100,7 +100,7 @@ void fill_source(MotionPair* pair, const Encoder& encoder, const size_t* frames)
 	if (!encoder.hinged)
 		return;
 	const double shell = SHELL / job.settings.bound;
-	pair->strained_price = encoder.constants.strained_price * (encoder.leeway.price + shell * shell);
+	pair->strained_price = encoder.constants.max_retry_price * (encoder.leeway.price + shell * shell);
 	for (int32_t t = 0; t < pair->count; ++t)
 		pair->slack[t] = 1.0, pair->turn_price[t] = encoder.leeway.price;
 	for (size_t h = 0; h < s.hinge_count; ++h)

@@ -40,7 +40,7 @@ class Block
 		: p_(problem), s_(settings), c_(constants),
 		  candidates_(least(int32_t(constants.repair_candidates), MAX_CANDIDATES)),
 		  steepest_(least(int32_t(constants.steepest_changes), MAX_STEEPEST)),
-		  around_(int32_t(constants.redo_frequencies)), gap_(memory.gap), pull_(memory.pull),
+		  around_(int32_t(constants.recheck_frequencies)), gap_(memory.gap), pull_(memory.pull),
 		  slope_(memory.slope), squares_(memory.squares), values_(memory.values)
 	{
 		// the memory has room for more points
@@ -80,7 +80,7 @@ class Block
 	// Returns the cost above which the search gives up, if the best cost so far is `best`.
 	float hopeless(float best) const
 	{
-		return float(c_.hopeless_ratio) * best + float(c_.hopeless_bits);
+		return float(c_.give_up_ratio) * best + float(c_.give_up_bits);
 	}
 
 	const int32_t* values() const

@@ -71,7 +71,7 @@ SearchSettings grid_settings(const EncodeTask& task)
 	const Constants& c = task.constants;
 	const int effort = task.target.effort;
 	SearchSettings s = bounded_settings(task, effort, task.target.max_error, 1.0, USUAL_STRICTNESS);
-	s.beam_width = int32_t(c.beam_width * math::pow(c.beam_ratio, effort));
+	s.beam_width = int32_t(c.beam_width * math::pow(c.beam_growth, effort));
 	s.grid_error_penalty = c.grid_error_penalty;
 	return s;
 }
