@@ -5,6 +5,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include "motion_rows.h"
 #include "python_source.h"
 #include "reader/keysine_frames.h"
 #include "window_plan.h"
@@ -24,6 +25,16 @@ struct Keys
 	size_t segment, count;
 	std::vector<int32_t> numbers;
 };
+
+struct Close
+{
+	void operator()(mocpack_Motion* motion) const
+	{
+		mocpack_close(motion);
+	}
+};
+
+using Numbers = Array<int64_t, nb::ndim<1>>;
 
 // New arrays of some frames.
 struct MotionArrays
@@ -174,6 +185,75 @@ class Payload
 			});
 	}
 
+	// Stores the rows of other files with the skeleton and codec of this payload, whose file is `own_file`:
+	// `frames` of each file, as clip `clips` from word `first_words` on. Returns the indices of files that
+	// need more care, whose rows are not stored.
+	std::vector<size_t> store_rows(nb::handle own_file, const std::vector<nb::bytes>& files,
+								   const WindowPlan& plan, const RowLayout& layout, const RowStore& store,
+								   Numbers clips, Numbers first_words, Numbers frames) const
+	{
+		const size_t count = files.size(), width = plan.width();
+		if (plan.parents.size() != skeleton.view.joint_count ||
+			plan.translated.size() != skeleton.view.translated_count)
+			throw nb::value_error("the plan is for another skeleton");
+		bool good = clips.size() == count && first_words.size() == count && frames.size() == count;
+		for (size_t c = 0; good && c < layout.columns.size(); ++c)
+			good = size_t(layout.columns.data()[c]) < width;
+		for (size_t i = 0; good && i < count; ++i)
+			good = frames.data()[i] > 0;
+		if (!good || layout.columns.size() != layout.view.width)
+			throw nb::value_error("each file needs its clip, first word and frames, and rows their columns");
+		std::vector<mocpack::Bytes> bytes(count);
+		std::vector<uint8_t*> out(count);
+		for (size_t i = 0; i < count; ++i)
+		{
+			bytes[i].all = static_cast<const uint8_t*>(files[i].data());
+			bytes[i].source.size = files[i].size();
+			out[i] = store.at(layout, size_t(clips.data()[i]), size_t(first_words.data()[i]),
+							  size_t(frames.data()[i]));
+		}
+		const mocpack_Motion& like_file = parsed_file(own_file);
+		bool is_whole = width == layout.view.width; // the window is the rows
+		for (size_t c = 0; c < layout.columns.size(); ++c)
+			is_whole = is_whole && size_t(layout.columns.data()[c]) == c;
+		std::vector<size_t> left;
+		std::vector<float> window, selected;
+		Work work(nb::none(), 1);
+		work.view.progress = nullptr; // Ctrl-C stops the thread that waits for this one
+		nb::gil_scoped_release release;
+		for (size_t i = 0; i < count; ++i)
+		{
+			const size_t length = size_t(frames.data()[i]);
+			const std::unique_ptr<mocpack_Motion, Close> other(
+				mocpack::open_keysine_alike(bytes[i], like_file, skeleton.view, motion->head, limit));
+			if (!other || other->info.frame_count != length)
+			{
+				left.push_back(i);
+				continue;
+			}
+			const bool is_direct = is_whole && !store.are_halves;
+			if (!is_direct)
+				window.resize(std::max(window.size(), length * width));
+			float* rows = is_direct ? reinterpret_cast<float*>(out[i]) : window.data();
+			KeysineFrames decoder(*other, 0, length, work.view, {mocpack::NO_GROUP, 0, nullptr});
+			mocpack_Error error = {};
+			if (!decoder.fetch(&error) ||
+				!decoder.write_window(plan.view, plan.step, plan.rate, length, rows, &error))
+			{
+				left.push_back(i);
+				continue;
+			}
+			if (!is_whole)
+			{
+				selected.resize(std::max(selected.size(), length * layout.view.width));
+				layout.select(rows, width, length, selected.data());
+				rows = selected.data();
+			}
+			store.report(size_t(clips.data()[i]), layout.store(rows, length, out[i], store.are_halves));
+		}
+		return left;
+	}
+
   private:
 	void check_frames(size_t start, size_t stop) const
 	{
@@ -228,5 +308,12 @@ void register_keysine_decode(nb::module_& m)
 			 "normalized"_a = true)
 		.def("memory_needed", &Payload::memory_needed, "start"_a, "stop"_a, "threads"_a = 1)
 		.def("poses", &Payload::poses)
-		.def("write", &Payload::write, "plan"_a, "start"_a, "stop"_a, "out"_a);
+		.def("write", &Payload::write, "plan"_a, "start"_a, "stop"_a, "out"_a)
+		.def("store_rows", &Payload::store_rows, "own_file"_a, "files"_a, "plan"_a, "layout"_a, "store"_a,
+			 "clips"_a, "first_words"_a, "frames"_a,
+			 nb::sig("def store_rows(self, own_file: File, files: Sequence[bytes], plan: WindowPlan, "
+					 "layout: RowLayout, store: RowStore, "
+					 "clips: Annotated[NDArray[numpy.int64], dict(shape=(None,))], "
+					 "first_words: Annotated[NDArray[numpy.int64], dict(shape=(None,))], "
+					 "frames: Annotated[NDArray[numpy.int64], dict(shape=(None,))]) -> list[int]"));
 }

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "arrays.h"
 #include "features/motion_states_cpu.h"
+#include "motion_rows.h"
 #include "parallel.h"
 
 namespace states = mocpack::states;
@@ -169,6 +169,15 @@ struct MotionTables
 
 void register_motion_states(nb::module_& m)
 {
+	using Columns = Array<int32_t, nb::ndim<1>>;
+	using Limits = Array<float, nb::ndim<1>>;
+	nb::class_<RowLayout>(m, "RowLayout")
+		.def(nb::init<Columns, Columns, Limits, Limits>(), nb::kw_only(), "columns"_a, "kinds"_a, "low"_a,
+			 "high"_a);
+	nb::class_<RowStore>(m, "RowStore")
+		.def(nb::init<MutableArray<uint8_t, nb::ndim<1>>, bool, MutableArray<uint8_t, nb::ndim<2>>>(),
+			 nb::kw_only(), "words"_a, "are_halves"_a, "reports"_a)
+		.def("write", &RowStore::write, "layout"_a, "clip"_a, "first_word"_a, "rows"_a);
 	nb::class_<MotionTables>(m, "MotionTables")
 		.def(nb::init<Words, bool, Bytes, Bytes, Numbers, Numbers, Bytes, Bytes, Bytes>(), nb::kw_only(),
 			 "words"_a, "are_halves"_a, "joints"_a, "hinges"_a, "levels"_a, "angle_columns"_a, "skeletons"_a,

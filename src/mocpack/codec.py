@@ -374,6 +374,10 @@ class Decoder(Generic[C, H]):
         """
         return None
 
+    def row_storer(self, own_file: _core.File) -> Callable[..., list[int]] | None:
+        """Return a function that stores the rows of many such files; see `_core.RowStore`."""
+        return None
+
     def sample(self, at: float) -> C:
         """Return the pose at a frame index, which may be fractional, as a one-frame clip."""
         first = int(at)

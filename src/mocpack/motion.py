@@ -348,6 +348,16 @@ class Motion:
             return None
 
     @cached_property
+    def row_storer(self) -> Callable[..., list[int]] | None:
+        """A function that stores the rows of many files with the same skeleton; see `RowStore`.
+
+        It returns the indices of files that differ in more than motion. None as for
+        `window_opener`.
+        """
+        opener = self.window_opener
+        return None if opener is None else self.decoder.row_storer(self._reader.parsed)
+
+    @cached_property
     def _is_plain(self) -> bool:
         """Whether the codec's clips are those of the file, and all fit into the memory limit."""
         has_more = self._reader.parsed.has_take_data or self._reader.header is not self.codec_header

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Lock
@@ -13,23 +13,23 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mocpack.codec import WindowWriter
-from mocpack.common.arrays import F32, F64, AnyArray
+from mocpack import _core
+from mocpack._core import RowStore
+from mocpack.common.arrays import F32, AnyArray
 from mocpack.common.choice import list_names
 from mocpack.common.source import open_source
 from mocpack.container.chunks import read_chunk_head
 from mocpack.cores import core_count
 from mocpack.corpora.reading import Corpus
 from mocpack.errors import FormatError, LimitWarning, MemoryLimitError, UsageError, name_errors
-from mocpack.io.robots.limits import MAX_FRAME_SHARE, find_outside
+from mocpack.io.robots.limits import MAX_FRAME_SHARE
 from mocpack.model.clip import ClipHeader
 from mocpack.model.take_data import TakeData
 from mocpack.motion import Motion
-from mocpack.trainers.skeletons import ROOT_WIDTH, Layout, row_layout
+from mocpack.trainers.skeletons import Layout, row_layout
 
 MAX_NAMES_LISTED = 5
-CLIPS_PER_TASK = 16
-STEPS = 32_767  # of a position to each side of the middle of its clip
+CLIPS_PER_TASK = 32
 CLIP = np.dtype(
     [
         ("first_word", "i8"),
@@ -41,6 +41,9 @@ CLIP = np.dtype(
     ],
     align=True,
 )
+
+# of rows in 16 bits, as motion_rows.h has it
+REPORT = np.dtype([("origin", "f4", 3), ("step", "f4"), ("errors", "f4", 3), ("is_beyond", "f4")])
 
 
 class RowError(NamedTuple):
@@ -100,34 +103,33 @@ def load_rows(corpus: Corpus, clips: Sequence[int], dtype: str, order: str) -> R
     ends = np.cumsum(sizes)
     table["first_word"] = ends - sizes
     words = np.empty(int(ends[-1]), np.uint16 if dtype == "float16" else np.float32)
-    outside: list[str] = []
-    errors = np.zeros((len(clips), 3))
-
-    def load(at: int) -> None:
-        own, clip = table[at], clips[at]
-        reader = readers[kinds[at]]
-        place = slice(int(own["first_word"]), int(ends[at]))
-        shape = int(own["frames"]), reader.layout.width
-        target = words[place].reshape(shape)
-        rows = target if dtype == "float32" else np.empty(shape, np.float32)
-        with name_errors(f"clip {corpus.names[clip]!r}", FormatError, MemoryLimitError, UsageError):
-            reader.read(clip, rows)
-        if _is_outside_limits(reader.layout, rows):
-            outside.append(corpus.names[clip])
-        if dtype == "float16":
-            own["origin"], own["step"], errors[at] = _write_halves(reader.layout, rows, target)
-
-    def load_some(start: int) -> None:
-        for at in range(start, min(start + CLIPS_PER_TASK, len(clips))):
-            load(at)
-
+    reports = np.zeros(len(clips), REPORT)
+    store = _core.RowStore(
+        words=words.view(np.uint8),
+        are_halves=dtype == "float16",
+        reports=reports.view(np.uint8).reshape(len(clips), REPORT.itemsize),
+    )
+    tasks = [
+        (reader, group[start : start + CLIPS_PER_TASK])
+        for reader, group in zip(readers, groups.values(), strict=True)
+        for start in range(0, len(group), CLIPS_PER_TASK)
+    ]
     with ThreadPoolExecutor(core_count()) as pool:
         try:
-            for _ in pool.map(load_some, range(0, len(clips), CLIPS_PER_TASK)):
+            for _ in pool.map(lambda task: task[0].load(clips, table, task[1], store), tasks):
                 pass
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
+    table["origin"], table["step"] = reports["origin"], reports["step"]
+    beyond = np.flatnonzero(reports["is_beyond"])
+    outside = [
+        corpus.names[clips[at]]
+        for at in beyond.tolist()
+        if readers[kinds[at]].layout.exceeds_limits(
+            words[ends[at] - sizes[at] : ends[at]].reshape(int(table["frames"][at]), -1)
+        )
+    ]
     if outside:
         warnings.warn(
             f"{len(outside)} of {len(clips)} clips have joints outside the limits of their robot "
@@ -136,7 +138,8 @@ def load_rows(corpus: Corpus, clips: Sequence[int], dtype: str, order: str) -> R
             LimitWarning,
             stacklevel=3,
         )
-    return Rows(words, table, list(layouts.values()), RowError(*map(float, errors.max(axis=0))))
+    error = RowError(*map(float, reports["errors"].max(axis=0)))
+    return Rows(words, table, list(layouts.values()), error)
 
 
 def _group_clips(corpus: Corpus, clips: Sequence[int]) -> dict[object, list[int]]:
@@ -177,42 +180,52 @@ class _Reader:
 
     def __init__(self, corpus: Corpus, like: Motion, layout: Layout) -> None:
         self._corpus, self.layout, self._lock = corpus, layout, Lock()
-        has_contacts = bool(_contact_names(like.take_data))
-        opener = None if has_contacts else like.window_opener
-        self._open: Callable[[bytes], WindowWriter | None] = opener or (lambda data: None)
+        self._store = None if _contact_names(like.take_data) else like.row_storer
 
-    def read(self, clip: int, rows: F32) -> None:
-        """Write the rows (T, width) of a clip."""
+    def load(
+        self, clips: Sequence[int], table: npt.NDArray[np.void], group: list[int], store: RowStore
+    ) -> None:
+        """Store the rows of the clips at the positions `group` of `clips` and `table`."""
+        left = group
+        if self._store is not None:
+            files = [self._corpus.read(clips[at]) for at in group]
+            own = table[group]
+            places = np.array(group), own["first_word"].copy(), own["frames"].astype(np.int64)
+            found = self._store(files, self.layout.plan, self.layout.native, store, *places)
+            left = [group[at] for at in found]
+        for at in left:
+            name = self._corpus.names[clips[at]]
+            with name_errors(f"clip {name!r}", FormatError, MemoryLimitError, UsageError):
+                rows = self._read(clips[at], int(table["frames"][at]))
+                store.write(self.layout.native, at, int(table["first_word"][at]), rows)
+
+    def _read(self, clip: int, frames: int) -> F32:
+        """Return the rows (frames, width) of a clip that may differ in its codec or its tracks."""
         layout = self.layout
-        writer = self._open(self._corpus.read(clip))
-        take_data = TakeData()
-        if writer is None:
-            with self._lock:
-                motion = self._corpus.motion(clip)
-                writer, take_data = motion.window_writer, motion.take_data
-            if take_data.times is not None:
-                raise UsageError(
-                    "it has uneven frame times; resample it before packing, or exclude it with "
-                    "where="
-                )
+        with self._lock:
+            motion = self._corpus.motion(clip)
+            writer, take_data = motion.window_writer, motion.take_data
+        if take_data.times is not None:
+            raise UsageError(
+                "it has uneven frame times; resample it before packing, or exclude it with where="
+            )
         names = _contact_names(take_data)
         if names != layout.contact_names:
             raise UsageError(
                 f"expected the contact tracks {', '.join(layout.contact_names) or '(none)'} of the "
                 f"other clips of its skeleton, got {', '.join(names) or '(none)'}"
             )
-        if layout.motion_width == layout.plan.width == layout.width:
-            writer.write(layout.plan, 0, len(rows), rows)
-        else:
-            own = np.empty((len(rows), layout.plan.width), np.float32)
-            writer.write(layout.plan, 0, len(rows), own)
-            layout.write(own, rows)
+        window = np.empty((frames, layout.plan.width), np.float32)
+        writer.write(layout.plan, 0, frames, window)
+        rows = np.empty((frames, layout.width), np.float32)
+        rows[:, : layout.motion_width] = window[:, layout.columns]
         frame_time = float(self._corpus.index.frame_times[clip])
         for column, name in enumerate(names, layout.motion_width):
             track = take_data.tracks[name]
-            seconds = np.arange(len(rows)) * frame_time
+            seconds = np.arange(frames) * frame_time
             at = np.searchsorted(track.seconds(frame_time), seconds + 1e-6, side="right") - 1
             rows[:, column] = np.asarray(track.values, np.float32)[np.maximum(at, 0)]
+        return rows
 
 
 def _contact_names(take_data: TakeData) -> tuple[str, ...]:
@@ -224,42 +237,3 @@ def _contact_names(take_data: TakeData) -> tuple[str, ...]:
             if "contact" in name.lower() and track.kind in ("flag", "scalar") and len(track)
         )
     )
-
-
-def _is_outside_limits(layout: Layout, rows: F32) -> bool:
-    """Return whether a robot's joints exceed their limits, as in a wrong order or unit."""
-    if layout.hinges is None:
-        return False
-    angles = rows[:, ROOT_WIDTH : ROOT_WIDTH + len(layout.hinges)]
-    low, high = layout.hinges.limits.T.astype(np.float32)
-    if (angles.min(axis=0) >= low).all() and (angles.max(axis=0) <= high).all():
-        return False
-    _, is_outside = find_outside(layout.hinges, angles.astype(np.float64))
-    return bool(is_outside.any(axis=1).mean() > MAX_FRAME_SHARE)
-
-
-def _write_halves(layout: Layout, rows: F32, out: AnyArray) -> tuple[F32, np.float32, F64]:
-    """Write rows in 16 bits; return origin and step of the root's positions, and the errors."""
-    places = rows[:, :3]
-    low, high = places.min(axis=0), places.max(axis=0)
-    origin = (low + high) / 2
-    step = np.float32(max(float((high - low).max()), 1e-6) / (2 * STEPS))
-    steps = np.rint((places - origin) / step).clip(-STEPS, STEPS).astype(np.int16)
-    halves = rows[:, 3:].astype(np.float16)
-    out[:, :3], out[:, 3:] = steps.view(np.uint16), halves.view(np.uint16)
-    error = np.abs(halves.astype(np.float32) - rows[:, 3:])
-    root = np.linalg.norm(origin + step * steps.astype(np.float32) - places, axis=1).max()
-    is_length = np.zeros(layout.motion_width, np.bool_)
-    is_angle = np.zeros(layout.motion_width, np.bool_)
-    if layout.hinges is not None:
-        span = slice(ROOT_WIDTH, ROOT_WIDTH + len(layout.hinges))
-        is_length[span], is_angle[span] = layout.hinges.slides, ~layout.hinges.slides
-    for column in layout.place_columns.values():
-        is_length[column : column + 3] = True
-    angle = error[:, : layout.motion_width - 3][:, is_angle[3:]].max(initial=0.0)
-    length = error[:, : layout.motion_width - 3][:, is_length[3:]].max(initial=0.0)
-    for column in (3, *layout.turn_columns.values()):
-        # half the angle between two unit quaternions is about the length of their difference
-        turn = np.linalg.norm(error[:, column - 3 : column + 1], axis=1).max()
-        angle = max(angle, 2 * turn)
-    return origin, step, np.array([root, angle, length])

@@ -14,10 +14,16 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from mocpack._core import WindowPlan
-from mocpack.common.arrays import F32, F64, I32
+from mocpack._core import RowLayout, WindowPlan
+from mocpack.common.arrays import F64, I32, AnyArray
 from mocpack.corpora.features import window_plan
 from mocpack.errors import UsageError
+from mocpack.io.robots.limits import (
+    MAX_FRAME_SHARE,
+    TOLERANCE_M,
+    TOLERANCE_RAD,
+    find_outside,
+)
 from mocpack.io.robots.model import Frame, find_ball_joints, robot_from_metadata
 from mocpack.io.robots.orders import (
     list_bodies_breadth_first,
@@ -33,6 +39,7 @@ from mocpack.model.space import conversion_matrix
 UP = "z"  # of the world of all simulators
 ORDERS = ("mujoco", "physx")
 ROOT_WIDTH = 7
+PLAIN, ANGLE, LENGTH, TURN = range(4)  # kinds of columns, as in motion_rows.h
 JOINT = np.dtype(
     [
         ("parent", "i4"),
@@ -74,7 +81,7 @@ class Layout:
     header: ClipHeader
     hinges: Hinges | None  # of a robot
     plan: WindowPlan
-    columns: tuple[slice, ...]  # of the plan's rows that a row consists of
+    columns: I32  # of the plan's rows that a row begins with; contacts follow
     body_names: tuple[str, ...]
     joint_names: tuple[str, ...]
     contact_names: tuple[str, ...]
@@ -94,7 +101,7 @@ class Layout:
 
     @property
     def motion_width(self) -> int:
-        return sum(part.stop - part.start for part in self.columns)
+        return len(self.columns)
 
     @property
     def width(self) -> int:
@@ -106,12 +113,30 @@ class Layout:
         """Axes (H, 3) of the joints of a robot, in the order of `joint_names`."""
         return np.zeros((0, 3)) if self.hinges is None else self.hinges.axes[list(self.angle_rows)]
 
-    def write(self, from_plan: F32, rows: F32) -> None:
-        """Write the motion of rows (T, width) from the plan's rows."""
-        at = 0
-        for part in self.columns:
-            rows[:, at : at + part.stop - part.start] = from_plan[:, part]
-            at += part.stop - part.start
+    @cached_property
+    def native(self) -> RowLayout:
+        """The layout as the native core reads it."""
+        kinds = np.full(self.width, PLAIN, np.int32)
+        limits = np.tile([[-np.inf], [np.inf]], self.width)
+        if self.hinges is not None:
+            span = slice(ROOT_WIDTH, ROOT_WIDTH + len(self.hinges))
+            kinds[span] = np.where(self.hinges.slides, LENGTH, ANGLE)
+            room = np.where(self.hinges.slides, TOLERANCE_M, TOLERANCE_RAD)
+            limits[:, span] = self.hinges.limits.T + np.stack([-room, room])
+        for column in (3, *self.turn_columns.values()):
+            kinds[column : column + 4] = TURN
+        for column in self.place_columns.values():
+            kinds[column : column + 3] = LENGTH
+        low, high = limits.astype(np.float32)
+        return RowLayout(columns=self.columns, kinds=kinds, low=low, high=high)
+
+    def exceeds_limits(self, rows: AnyArray) -> bool:
+        """Return whether joints of rows exceed their limits, as in a wrong order or unit."""
+        assert self.hinges is not None
+        stored = rows[:, ROOT_WIDTH : ROOT_WIDTH + len(self.hinges)]
+        angles = stored.view(np.float16) if stored.dtype == np.uint16 else stored
+        _, is_outside = find_outside(self.hinges, angles.astype(np.float64))
+        return bool(is_outside.any(axis=1).mean() > MAX_FRAME_SHARE)
 
 
 def row_layout(header: ClipHeader, order: str, contacts: Sequence[str] = ()) -> Layout:
@@ -156,7 +181,7 @@ def row_layout(header: ClipHeader, order: str, contacts: Sequence[str] = ()) -> 
         header=header,
         hinges=skeleton.hinges if is_robot else None,
         plan=window_plan(replace(header, up=UP, handedness="right"), features),
-        columns=tuple(_merge(parts)),
+        columns=np.concatenate([np.arange(one.start, one.stop, dtype=np.int32) for one in parts]),
         body_names=tuple(body.name for body in bodies),
         joint_names=names,
         contact_names=tuple(contacts),
@@ -165,17 +190,6 @@ def row_layout(header: ClipHeader, order: str, contacts: Sequence[str] = ()) -> 
         bodies=bodies,
         angle_rows=tuple(listed),
     )
-
-
-def _merge(parts: Sequence[slice]) -> list[slice]:
-    """Join slices that follow each other."""
-    merged: list[slice] = []
-    for part in parts:
-        if merged and merged[-1].stop == part.start:
-            merged[-1] = slice(merged[-1].start, part.stop)
-        else:
-            merged.append(part)
-    return merged
 
 
 @dataclass(frozen=True)

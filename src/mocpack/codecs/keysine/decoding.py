@@ -52,6 +52,9 @@ class KeysineDecoder(Decoder[Clip, ClipHeader]):
     def window_opener(self, own_file: _core.File) -> Callable[[bytes], WindowWriter | None] | None:
         return partial(self.native.open_alike, own_file)
 
+    def row_storer(self, own_file: _core.File) -> Callable[..., list[int]]:
+        return partial(self.native.store_rows, own_file)
+
     def byte_ranges(self, start: int, stop: int) -> list[tuple[int, int]]:
         return self.native.ranges(start, stop)
 
