@@ -72,7 +72,8 @@ struct MotionTables
 	{
 		bool good = velocity.shape(0) == 1 && check_filter(view.velocity->linear) &&
 					check_filter(view.velocity->angular) && check_filter(view.velocity->angle) &&
-					view.velocity->horizon >= 0 && view.velocity->horizon < states::RING / 2;
+					view.velocity->horizon >= 0 && view.velocity->horizon + 2 <= states::RING &&
+					(!view.velocity->is_of_bodies || view.velocity->angular.difference == states::FORWARD);
 		for (size_t s = 0; good && s < skeletons.shape(0); ++s)
 			good = check_skeleton(view.skeletons[s]);
 		for (size_t c = 0; good && c < clips.shape(0); ++c)

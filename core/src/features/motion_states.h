@@ -58,7 +58,7 @@ struct Clip
 enum
 {
 	MAX_TAPS = 19,
-	RING = 8 // frames whose poses are kept for differences
+	RING = 5 // frames whose poses are kept for differences over a horizon of up to 3 frames
 };
 
 enum Difference
@@ -75,7 +75,7 @@ enum LastDifference
 	REPEAT_THIRD_LAST // that of the frame two before the last one
 };
 
-// Differences of frames, averaged over taps around a frame.
+// Differences of frames, averaged over taps around a frame. Those of rotations of bodies must be FORWARD.
 struct Filter
 {
 	int difference, last, radius;
@@ -311,12 +311,60 @@ MOCPACK_STATES Term filter_term(const Filter& filter, int k, int frame, float u,
 	return {a, b, b > a ? weight * rate / float(b - a) : 0};
 }
 
-// The terms of a filter at a moment, in scratch memory.
+// The terms of a filter at a moment, in scratch memory. They are for rotations.
 struct Terms
 {
 	const Term* terms;
 	int count;
 };
+
+// One frame, and its weight in units per second.
+struct Tap
+{
+	int frame;
+	float weight;
+};
+
+// The same filter as a sum over frames, for what can be added: few frames, as neighboring terms cancel out.
+// In scratch memory.
+struct Taps
+{
+	int count;
+	Tap taps[1]; // max_taps()
+};
+
+MOCPACK_STATES int max_taps(const Filter& filter)
+{
+	return 2 * filter.radius + 5;
+}
+
+MOCPACK_STATES int taps_floats(const Filter& filter)
+{
+	return 1 + 2 * max_taps(filter);
+}
+
+// Writes the taps of a filter at a share u of the way from `frame` to the next, by increasing frame. `frame`
+// itself needs none, because values are those beside its value.
+MOCPACK_STATES void write_taps(const Filter& filter, int frame, float u, int frames, float rate, Taps* out)
+{
+	const int first = frame - filter.radius - 2, room = max_taps(filter), terms = term_count(filter);
+	MOCPACK_KEEP_LOOP
+	for (int i = 0; i < room; ++i)
+		out->taps[i] = {first + i, 0};
+	MOCPACK_KEEP_LOOP
+	for (int k = 0; k < terms; ++k)
+	{
+		const Term t = filter_term(filter, k, frame, u, frames, rate);
+		out->taps[t.b - first].weight += t.weight;
+		out->taps[t.a - first].weight -= t.weight;
+	}
+	int count = 0;
+	MOCPACK_KEEP_LOOP
+	for (int i = 0; i < room; ++i)
+		if (out->taps[i].weight != 0 && out->taps[i].frame != frame)
+			out->taps[count++] = out->taps[i];
+	out->count = count;
+}
 
 // Poses of joints by slot, in scratch memory.
 struct Poses
@@ -391,55 +439,55 @@ template <class Rows> struct Moment
 		return u > 0 ? slerp(a, turn_at(frame + 1, column), u) : a;
 	}
 
-	MOCPACK_STATES float word_rate(Terms terms, int column) const
+	MOCPACK_STATES float word_rate(const Taps& taps, int column) const
 	{
+		const float own = rows.word(row(frame) + column);
 		float sum = 0;
 		MOCPACK_KEEP_LOOP
-		for (int k = 0; k < terms.count; ++k)
-		{
-			const Term t = terms.terms[k];
-			if (t.weight != 0)
-				sum += t.weight * (rows.word(row(t.b) + column) - rows.word(row(t.a) + column));
-		}
+		for (int k = 0; k < taps.count; ++k)
+			sum += taps.taps[k].weight * (rows.word(row(taps.taps[k].frame) + column) - own);
 		return sum;
 	}
 
-	MOCPACK_STATES Vector vector_rate(Terms terms, int column) const
+	MOCPACK_STATES Vector vector_rate(const Taps& taps, int column) const
 	{
-		return {word_rate(terms, column), word_rate(terms, column + 1), word_rate(terms, column + 2)};
+		return {word_rate(taps, column), word_rate(taps, column + 1), word_rate(taps, column + 2)};
 	}
 
-	MOCPACK_STATES Vector root_rate(Terms terms) const
+	MOCPACK_STATES Vector root_rate(const Taps& taps) const
 	{
+		const Vector own = rows.root(clip, row(frame));
 		Vector sum = {0, 0, 0};
 		MOCPACK_KEEP_LOOP
-		for (int k = 0; k < terms.count; ++k)
-		{
-			const Term t = terms.terms[k];
-			if (t.weight != 0)
-				sum = sum + t.weight * (rows.root(clip, row(t.b)) - rows.root(clip, row(t.a)));
-		}
+		for (int k = 0; k < taps.count; ++k)
+			sum = sum + taps.taps[k].weight * (rows.root(clip, row(taps.taps[k].frame)) - own);
 		return sum;
 	}
 
 	MOCPACK_STATES Vector turn_rate(Terms terms, int column) const
 	{
 		Vector sum = {0, 0, 0};
+		Turn before = {0, 0, 0, 1}, after = before;
+		int held = -1; // the frame of `after`
 		MOCPACK_KEEP_LOOP
 		for (int k = 0; k < terms.count; ++k)
 		{
 			const Term t = terms.terms[k];
-			if (t.weight != 0)
-				sum = sum + t.weight * turn_vector(turn_at(t.a, column), turn_at(t.b, column));
+			if (t.weight == 0)
+				continue;
+			before = t.a == held ? after : turn_at(t.a, column);
+			after = turn_at(t.b, column), held = t.b;
+			sum = sum + t.weight * turn_vector(before, after);
 		}
 		return sum;
 	}
 };
 
-// The terms of all velocities at a moment.
+// The filters of all velocities at a moment.
 struct Differences
 {
-	Terms linear, angular, angle;
+	const Taps *linear, *angle;
+	Terms angular;
 };
 
 // Writes the pose of a joint in its parent's frame, and its velocities if RATES is set.
@@ -453,7 +501,7 @@ MOCPACK_STATES void place_joint(const Joint& joint, const Hinge* hinges, const M
 	{
 		place = moment.root(), turn = moment.turn(3);
 		if (RATES)
-			slid = moment.root_rate(differences.linear), spun = moment.turn_rate(differences.angular, 3);
+			slid = moment.root_rate(*differences.linear), spun = moment.turn_rate(differences.angular, 3);
 	}
 	else
 	{
@@ -461,7 +509,7 @@ MOCPACK_STATES void place_joint(const Joint& joint, const Hinge* hinges, const M
 		{
 			place = moment.vector(joint.place_column);
 			if (RATES)
-				slid = moment.vector_rate(differences.linear, joint.place_column);
+				slid = moment.vector_rate(*differences.linear, joint.place_column);
 		}
 		if (joint.turn_column >= 0)
 		{
@@ -475,7 +523,7 @@ MOCPACK_STATES void place_joint(const Joint& joint, const Hinge* hinges, const M
 			const Hinge& hinge = hinges[h];
 			const float angle = moment.word(hinge.column);
 			const Vector axis = rotate(turn, {hinge.axis[0], hinge.axis[1], hinge.axis[2]});
-			const float rate = RATES ? moment.word_rate(differences.angle, hinge.column) : 0;
+			const float rate = RATES ? moment.word_rate(*differences.angle, hinge.column) : 0;
 			if (hinge.slides)
 				place = place + angle * axis, slid = slid + rate * axis;
 			else
@@ -542,55 +590,67 @@ struct Ring
 	}
 };
 
-// Adds the terms whose later frame is `frame` to the rates of a body, from term k on. Returns the next term.
-MOCPACK_STATES int add_terms(Terms terms, int k, int frame, int slot, const Ring& ring, float* sums,
-							 bool is_angular)
+// Returns the sum of the weights of the terms from the frame before `frame` to it.
+MOCPACK_STATES float weight_of_step(Terms terms, int frame)
 {
-	Vector sum = load_vector(sums, slot);
+	float sum = 0;
 	MOCPACK_KEEP_LOOP
-	for (; k < terms.count && terms.terms[k].b <= frame; ++k)
-	{
-		const Term t = terms.terms[k];
-		if (t.weight == 0)
-			continue;
-		const Poses a = ring.at(t.a), b = ring.at(t.b);
-		const Vector difference =
-			is_angular ? turn_vector(load_turn(a.rotations, slot), load_turn(b.rotations, slot))
-					   : load_vector(b.positions, slot) - load_vector(a.positions, slot);
-		sum = sum + t.weight * difference;
-	}
-	store(sums, slot, sum);
-	return k;
+	for (int k = 0; k < terms.count; ++k)
+		sum += terms.terms[k].b == frame ? terms.terms[k].weight : 0;
+	return sum;
 }
 
-// Writes the velocities of bodies from filtered differences of their poses.
+// Returns the weight of a frame.
+MOCPACK_STATES float weight_of_frame(const Taps& taps, int frame)
+{
+	float sum = 0;
+	MOCPACK_KEEP_LOOP
+	for (int k = 0; k < taps.count; ++k)
+		sum += taps.taps[k].frame == frame ? taps.taps[k].weight : 0;
+	return sum;
+}
+
+// Writes the velocities of bodies from filtered differences of their poses. `before` has room for a rotation
+// per joint.
 template <class Rows, class Lanes>
 MOCPACK_STATES void filter_bodies(Lanes lanes, const Call& call, const Skeleton& skeleton,
-								  const Moment<Rows>& moment, const Differences& differences, Ring ring,
-								  Rates rates)
+								  const Moment<Rows>& moment, const Differences& differences, Poses poses,
+								  float* before, Rates rates)
 {
-	const Terms linear = differences.linear, angular = differences.angular;
+	const Taps& linear = *differences.linear;
+	const Terms angular = differences.angular;
 	MOCPACK_KEEP_LOOP
-	for (int slot = lanes.index; slot < skeleton.joint_count; slot += lanes.count)
+	for (int slot = lanes.index; slot < skeleton.body_count; slot += lanes.count)
 		store(rates.linear, slot, Vector{0, 0, 0}), store(rates.angular, slot, Vector{0, 0, 0});
-	const int first_linear = linear.terms[0].a, last_linear = linear.terms[linear.count - 1].b;
-	const int first_angular = angular.terms[0].a, last_angular = angular.terms[angular.count - 1].b;
-	const int first = first_linear < first_angular ? first_linear : first_angular;
-	const int last = last_linear > last_angular ? last_linear : last_angular;
-	int next_linear = 0, next_angular = 0;
+	const int reach = call.velocity->linear.radius > call.velocity->angular.radius
+						  ? call.velocity->linear.radius
+						  : call.velocity->angular.radius;
+	const int last = clamp(moment.frame + reach + 2, 0, moment.clip.frames - 1);
+	const Vector origin = moment.rows.root(moment.clip, moment.row(moment.frame)); // keeps sums small
+	float total = 0; // the weight of `frame` itself, which has no tap
 	MOCPACK_KEEP_LOOP
-	for (int frame = first; frame <= last; ++frame)
+	for (int k = 0; k < linear.count; ++k)
+		total += linear.taps[k].weight;
+	MOCPACK_KEEP_LOOP
+	for (int frame = clamp(moment.frame - reach - 2, 0, last); frame <= last; ++frame)
 	{
+		const float weight = frame == moment.frame ? -total : weight_of_frame(linear, frame);
+		const float step = weight_of_step(angular, frame), next = weight_of_step(angular, frame + 1);
+		if (weight == 0 && step == 0 && next == 0)
+			continue;
 		const Moment<Rows> there = {moment.rows, moment.clip, moment.width, frame, 0};
-		place_joints<false>(lanes, call, skeleton, there, Differences{}, ring.at(frame), rates);
-		int k = next_linear, m = next_angular;
+		place_joints<false>(lanes, call, skeleton, there, Differences{}, poses, rates);
 		MOCPACK_KEEP_LOOP
 		for (int slot = lanes.index; slot < skeleton.body_count; slot += lanes.count)
 		{
-			k = add_terms(linear, next_linear, frame, slot, ring, rates.linear, false);
-			m = add_terms(angular, next_angular, frame, slot, ring, rates.angular, true);
+			const Turn turn = load_turn(poses.rotations, slot);
+			store(rates.linear, slot,
+				  load_vector(rates.linear, slot) + weight * (load_vector(poses.positions, slot) - origin));
+			if (step != 0)
+				store(rates.angular, slot,
+					  load_vector(rates.angular, slot) + step * turn_vector(load_turn(before, slot), turn));
+			store(before, slot, turn);
 		}
-		next_linear = k, next_angular = m;
 		lanes.sync();
 	}
 }
@@ -717,7 +777,7 @@ template <class Lanes> MOCPACK_STATES void write_nothing(Lanes lanes, const Call
 // Writes angles and contacts, which need no kinematics.
 template <class Rows, class Lanes>
 MOCPACK_STATES void write_columns(Lanes lanes, const Call& call, const Skeleton& skeleton,
-								  const Moment<Rows>& moment, Terms differences, long long at)
+								  const Moment<Rows>& moment, const Taps& differences, long long at)
 {
 	const int* columns = call.angle_columns + skeleton.first_angle;
 	MOCPACK_KEEP_LOOP
@@ -748,11 +808,18 @@ MOCPACK_STATES Terms write_terms(Lanes lanes, const Filter& filter, int frame, f
 	return {out, count};
 }
 
+// Returns the floats of scratch memory per joint: velocities, then poses, then what velocities of bodies
+// need.
+MOCPACK_STATES int floats_per_joint(const Velocity& velocity)
+{
+	return !velocity.is_of_bodies ? 6 + 7 : velocity.horizon ? 6 + 7 * RING : 6 + 7 + 4;
+}
+
 // Returns the floats of scratch memory per group of lanes.
 MOCPACK_STATES int scratch_floats(int joints, const Velocity& velocity)
 {
-	const int terms = term_count(velocity.linear) + term_count(velocity.angular) + term_count(velocity.angle);
-	return (13 + (velocity.is_of_bodies ? 7 * RING : 0)) * joints + int(sizeof(Term) / sizeof(float)) * terms;
+	return floats_per_joint(velocity) * joints + taps_floats(velocity.linear) + taps_floats(velocity.angle) +
+		   int(sizeof(Term) / sizeof(float)) * term_count(velocity.angular);
 }
 
 // Writes state `at` of the call. OF_BODIES: whether the call's velocities are of bodies.
@@ -771,26 +838,29 @@ MOCPACK_STATES void write_state(Lanes lanes, const Call& call, Rows rows, long l
 	const Velocity& velocity = *call.velocity;
 	const Moment<Rows> moment = {rows, clip, skeleton.width, frame, u};
 	const int joints = call.scratch_joints;
-	const Poses poses = {scratch, scratch + 3 * joints};
-	const Rates rates = {scratch + 7 * joints, scratch + 10 * joints};
-	const Ring ring = {scratch + 13 * joints, joints};
-	Term* terms = reinterpret_cast<Term*>(scratch + (13 + (OF_BODIES ? 7 * RING : 0)) * joints);
-	Differences differences;
-	differences.linear = write_terms(lanes, velocity.linear, frame, u, clip, terms);
-	terms += differences.linear.count;
-	differences.angular = write_terms(lanes, velocity.angular, frame, u, clip, terms);
-	terms += differences.angular.count;
-	differences.angle = write_terms(lanes, velocity.angle, frame, u, clip, terms);
+	const Rates rates = {scratch, scratch + 3 * joints};
+	const Poses poses = {scratch + 6 * joints, scratch + 9 * joints};
+	float* tables = scratch + floats_per_joint(velocity) * joints;
+	Taps* const linear = reinterpret_cast<Taps*>(tables);
+	Taps* const angle = reinterpret_cast<Taps*>(tables + taps_floats(velocity.linear));
+	Term* const terms =
+		reinterpret_cast<Term*>(tables + taps_floats(velocity.linear) + taps_floats(velocity.angle));
+	MOCPACK_KEEP_LOOP
+	for (int i = lanes.index; i < 2; i += lanes.count)
+		write_taps(i ? velocity.angle : velocity.linear, frame, u, clip.frames, clip.rate,
+				   i ? angle : linear);
+	const Differences differences = {linear, angle,
+									 write_terms(lanes, velocity.angular, frame, u, clip, terms)};
 	lanes.sync();
-	write_columns(lanes, call, skeleton, moment, differences.angle, at);
+	write_columns(lanes, call, skeleton, moment, *angle, at);
 	const bool has_rates = call.linear || call.angular;
 	if (!call.positions && !call.rotations && !has_rates)
 		return;
-	place_joints<!OF_BODIES>(lanes, call, skeleton, moment, differences, poses, rates);
 	if (OF_BODIES && has_rates && velocity.horizon)
-		horizon_bodies(lanes, call, skeleton, moment, ring, rates);
+		horizon_bodies(lanes, call, skeleton, moment, Ring{poses.positions, joints}, rates);
 	else if (OF_BODIES && has_rates)
-		filter_bodies(lanes, call, skeleton, moment, differences, ring, rates);
+		filter_bodies(lanes, call, skeleton, moment, differences, poses, scratch + 13 * joints, rates);
+	place_joints<!OF_BODIES>(lanes, call, skeleton, moment, differences, poses, rates);
 	const int bodies = skeleton.body_count;
 	copy(lanes, poses.positions, 3 * bodies, call.positions, at, 3 * call.bodies);
 	copy(lanes, rates.linear, 3 * bodies, call.linear, at, 3 * call.bodies);

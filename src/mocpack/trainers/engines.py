@@ -25,8 +25,7 @@ from mocpack.trainers.velocities import FILTERS, Record
 
 STATES_PER_THREAD = 256  # a thread for fewer is not worth its start
 LANES, THREADS = 8, 128  # per state and per block, as in motion_states.cu
-SCRATCH_FLOATS, RING_FLOATS = 13, 56  # per joint, as in motion_states.h
-FLOATS_PER_TERM = 3
+FLOATS_OF_JOINT, FLOATS_OF_FILTER, FLOATS_OF_HORIZON = 13, 17, 41  # as in motion_states.h
 OUTPUTS = (
     "positions",
     "rotations",
@@ -162,9 +161,12 @@ class CudaEngine:
             scratch_joints=most,
         )
         is_of_bodies = bool(velocity["is_of_bodies"][0])
-        floats_per_joint = SCRATCH_FLOATS + (RING_FLOATS if is_of_bodies else 0)
-        terms = sum(2 * int(velocity[name]["radius"][0]) + 2 for name in FILTERS)
-        bytes_per_state = 4 * (most * floats_per_joint + FLOATS_PER_TERM * terms)
+        of_bodies = FLOATS_OF_HORIZON if velocity["horizon"][0] else FLOATS_OF_FILTER
+        linear, angular, angle = (int(velocity[name]["radius"][0]) for name in FILTERS)
+        taps = sum(1 + 2 * (2 * radius + 5) for radius in (linear, angle))
+        terms = 3 * (2 * angular + 2)
+        per_joint = of_bodies if is_of_bodies else FLOATS_OF_JOINT
+        bytes_per_state = 4 * (most * per_joint + taps + terms)
         warp = 32 // LANES
         groups = min(THREADS // LANES, MAX_SHARED_BYTES // bytes_per_state // warp * warp)
         self._groups = max(groups, warp)
@@ -191,7 +193,10 @@ class CudaEngine:
         call.moment_type = 2 * (not query.is_time) + (moments.bits == 64)
         call.length, call.count = length, prod(ids.shape) * length
         for name, array in found.items():
-            setattr(call, name, self._output(name, array, stream).pointer)
+            if out is None and package is not None and package.__name__ == "torch":
+                setattr(call, name, array.data_ptr())
+            else:
+                setattr(call, name, self._output(name, array, stream).pointer)
         if call.count:
             blocks = -(-call.count // self._groups)
             self.device.launch(
