@@ -27,15 +27,13 @@ help:  ## list all targets
 
 $(BIN)/python:
 	@echo "==> making .venv with $$($(PYTHON) --version)"
-	@$(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --no-compile --upgrade "pip>=25.1"
+	@$(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet --no-compile --upgrade "pip>=25.1"
 
 # One stamp for each dependency group of pyproject.toml, so that a target installs only what it needs. Python compiles
 # the modules that are imported; to compile all of them takes as long as the rest of the installation.
 .venv/.group-%: pyproject.toml | $(BIN)/python
 	@echo "==> installing the dependency group $*"
-	@$(BIN)/python -m pip install --quiet --no-compile --group $*
-	@touch $@
+	@$(BIN)/python -m pip install --quiet --no-compile --group $* && touch $@
 
 # cmake and ninja come from PyPI (30 MB) only where the system has none that is new enough: scikit-build-core says so
 .venv/.build-tools: .venv/.group-build
@@ -100,8 +98,7 @@ mutants: $(READY)  ## change the core one token at a time; list changes that no 
 viewer/node_modules/.ready: | js/node_modules/.ready
 %/node_modules/.ready: %/package.json %/package-lock.json
 	@echo "==> installing the npm packages of $*"
-	@cd $* && npm ci --silent
-	@touch $@
+	@(cd $* && npm ci --silent) && touch $@
 js-tools:
 	@command -v npm >/dev/null || { echo "==> npm is not installed"; exit 1; }
 	@$(MAKE) -s js/node_modules/.ready viewer/node_modules/.ready tests/js/node_modules/.ready
@@ -123,10 +120,9 @@ $(PAGE): $(JS) $(shell find viewer LICENSES -type f -not -path 'viewer/node_modu
 
 js: $(JS)  ## build the JavaScript package, js/dist
 viewer: $(PAGE)  ## build the page of `mocpack view`
-# exit code 3: there is no compiler for this system, and the wheel says so where the kernels are used
-$(PTX): core/src/features/motion_states.cu core/src/features/motion_states.h tools/compile_ptx.py .venv/.group-ptx
-	@$(BIN)/python tools/compile_ptx.py $@ || [ $$? = 3 ]
 ptx: $(PTX)  ## compile the CUDA kernels of mocpack.trainers; needs no GPU
+$(PTX): core/src/features/motion_states.cu core/src/features/motion_states.h tools/compile_ptx.py .venv/.group-ptx
+	@$(BIN)/python tools/compile_ptx.py $@ || [ $$? = 3 ]  # there is no compiler for this system
 # mocpack's dependencies, which the tests of wheels install without a network, and a wheel for `make test`
 build/wheelhouse/.ready: pyproject.toml | $(BIN)/python
 	@$(BIN)/python tools/wheels.py wheelhouse && touch $@
@@ -170,8 +166,7 @@ pages: $(READY)  ## write docs/benchmarks.md, docs/growth.md and the README's ta
 	@$(BIN)/python benchmarks/headline.py page && $(BIN)/python benchmarks/growth.py page
 papers: $(READY)  ## write docs/papers.md, .csv and pictures (ten minutes; SEEDS=1 is quicker; report/ keeps finished papers)
 	@$(BIN)/python benchmarks/papers_page.py --out report --seeds $(or $(SEEDS),5)
-	@cp report/papers.md report/papers.csv docs
-	@$(BIN)/python benchmarks/papers_figures.py report docs/pictures/papers
+	@cp report/papers.md report/papers.csv docs && $(BIN)/python benchmarks/papers_figures.py report docs/pictures/papers
 gltf-peers:  ## install the glTF tools that the bench compares with (58 MB in benchmarks/node)
 	@npm ci --prefix benchmarks/node --no-audit --no-fund --silent
 

@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
-MAX_LINES = 205
+MAX_LINES = 200
 MAX_COLUMNS = 140
 TARGET = re.compile(r"^([a-z][a-z0-9 -]*):(?!=)", re.MULTILINE)
 # in backquotes, as a step of a workflow, on a line of its own, or after `python3 …`
