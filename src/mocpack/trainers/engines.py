@@ -193,10 +193,7 @@ class CudaEngine:
         call.moment_type = 2 * (not query.is_time) + (moments.bits == 64)
         call.length, call.count = length, prod(ids.shape) * length
         for name, array in found.items():
-            if out is None and package is not None and package.__name__ == "torch":
-                setattr(call, name, array.data_ptr())
-            else:
-                setattr(call, name, self._output(name, array, stream).pointer)
+            setattr(call, name, self._output(name, array, stream).pointer)
         if call.count:
             blocks = -(-call.count // self._groups)
             self.device.launch(
@@ -205,10 +202,7 @@ class CudaEngine:
         return found
 
     def _input(self, name: str, array: Any, stream: int, kept: list[object]) -> tensors.Memory:
-        is_on_device = hasattr(array, "__dlpack_device__") and (
-            array.__dlpack_device__() == (tensors.CUDA, self.device.index)
-        )
-        if is_on_device:
+        if tensors.device_of(array) == (tensors.CUDA, self.device.index):
             found = tensors.memory_of(array, name, stream=-1 if stream else 1)
         else:
             numbers = np.ascontiguousarray(array.cpu() if hasattr(array, "cpu") else array)
