@@ -12,6 +12,7 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -23,6 +24,7 @@ from mocpack.bench.papers.verdicts import read_lines
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")
 WIDTH, HEIGHT = 330, 250  # of a panel
 LEFT, RIGHT, TOP, BOTTOM = 52, 10, 26, 38  # around its axes
+PRINTED = 3.5  # radius of a printed point
 LEGEND = 15, 210  # height of a line of the legend, width of a name
 Row = Mapping[str, str]
 XY = tuple[float, float]
@@ -30,11 +32,14 @@ XY = tuple[float, float]
 
 @dataclass(frozen=True)
 class Curve:
-    """A line through points, or printed points alone."""
+    """A line through points, or dots with a radius.
+
+    Curves of a name have one color, and dots "NAME, printed" have that of NAME.
+    """
 
     name: str
     points: Sequence[XY]
-    is_printed: bool = False
+    dot: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -45,6 +50,8 @@ class Panel:
     ----------
     log : str
         Which axes are logarithmic: "", "x", "y" or "xy".
+    is_pose : bool
+        Whether a unit is as long on both axes.
     """
 
     title: str
@@ -54,24 +61,36 @@ class Panel:
     log: str = "xy"
     marks: Sequence[float] = field(default_factory=tuple)
     """Places on the x axis, such as knots."""
+    is_pose: bool = False
 
 
 def main(words: Sequence[str]) -> int:
-    """Draw every figure whose paper is finished."""
+    """Draw every figure whose paper is finished; return 1 if a table is missing."""
     report, out = Path(words[0]), Path(words[1])
     out.mkdir(parents=True, exist_ok=True)
+    status = 0
     for name, (key, draw) in FIGURES.items():
-        if (report / key / "finished.json").exists():
-            path = out / f"{name}.svg"
-            path.write_text(picture(draw(report / key)), encoding="utf-8")
-            print(f"wrote {path}")
-    return 0
+        if not (report / key / "finished.json").exists():
+            continue
+        try:
+            panels = draw(report / key)
+        except FileNotFoundError as error:  # the folder is older than the table
+            again = f"remove {report / key} and reproduce the paper again"
+            print(f"{name}.svg: {error.filename} is missing; {again}", file=sys.stderr)
+            status = 1
+            continue
+        path = out / f"{name}.svg"
+        path.write_text(picture(panels), encoding="utf-8")
+        print(f"wrote {path}")
+    return status
 
 
 def picture(panels: Sequence[Panel]) -> str:
-    """Return panels side by side, two in a row, as SVG; curves of a name share a color."""
-    names = list(dict.fromkeys(c.name for panel in panels for c in panel.curves))
-    colors = {name: COLORS[n % len(COLORS)] for n, name in enumerate(names)}
+    """Return panels side by side, two in a row, as SVG."""
+    dots = {c.name: c.dot for panel in panels for c in panel.curves}
+    names = list(dots)
+    stems = list(dict.fromkeys(_stem(name) for name in names))
+    colors = {name: COLORS[stems.index(_stem(name)) % len(COLORS)] for name in names}
     columns = min(2, len(panels))
     rows = -(-len(panels) // columns)
     per_row = max(1, columns * WIDTH // LEGEND[1])
@@ -85,19 +104,26 @@ def picture(panels: Sequence[Panel]) -> str:
     for n, panel in enumerate(panels):
         at = n % columns * WIDTH, n // columns * HEIGHT
         parts += [f'<g transform="translate({at[0]},{at[1]})">', *_panel(panel, colors), "</g>"]
-    printed = {c.name for panel in panels for c in panel.curves if c.is_printed}
     for n, name in enumerate(names):
         x, y = n % per_row * LEGEND[1] + 12, rows * HEIGHT + n // per_row * LEGEND[0] + 10
-        parts.append(_dot(x + 8, y, colors[name]) if name in printed else _stroke(
-            [(x, y), (x + 16, y)], colors[name]
-        ))  # fmt: skip
+        ends = [(x, y), (x + 16, y)]
+        is_dot = dots[name] > 0
+        parts.append(
+            _dots([(x + 8, y)], colors[name], PRINTED) if is_dot else _stroke(ends, colors[name])
+        )
         parts.append(f'<text x="{x + 22}" y="{y + 4}">{escape(name)}</text>')
     return "\n".join([*parts, "</svg>", ""])
+
+
+def _stem(name: str) -> str:
+    return name.removesuffix(", printed")
 
 
 def _panel(panel: Panel, colors: Mapping[str, str]) -> Iterable[str]:
     points = [p for curve in panel.curves for p in curve.points]
     xs, ys = ([p[k] for p in points] for k in (0, 1))
+    if panel.is_pose:
+        xs, ys = _same_unit(xs, ys)
     to_x = _scale(xs, LEFT, WIDTH - RIGHT, log="x" in panel.log)
     to_y = _scale(ys, HEIGHT - BOTTOM, TOP, log="y" in panel.log)
     center = f'x="{(LEFT + WIDTH) / 2}"'
@@ -120,10 +146,21 @@ def _panel(panel: Panel, colors: Mapping[str, str]) -> Iterable[str]:
     yield f'<text {upright} text-anchor="middle">{escape(panel.y)}</text>'
     for curve in panel.curves:
         places = [(to_x(x), to_y(y)) for x, y in curve.points]
-        if curve.is_printed:
-            yield from (_dot(x, y, colors[curve.name]) for x, y in places)
+        if curve.dot:
+            yield _dots(places, colors[curve.name], curve.dot)
         else:
             yield _stroke(places, colors[curve.name])
+
+
+def _same_unit(xs: Sequence[float], ys: Sequence[float]) -> tuple[list[float], list[float]]:
+    """Return the ends of two ranges around these, such that a unit is as long on both axes."""
+    sides = (xs, WIDTH - RIGHT - LEFT), (ys, HEIGHT - BOTTOM - TOP)
+    unit = max((max(values) - min(values)) / length for values, length in sides)
+    first, second = (
+        [(min(values) + max(values) + sign * unit * length) / 2 for sign in (-1, 1)]
+        for values, length in sides
+    )
+    return first, second
 
 
 def _stroke(points: Sequence[XY], color: str, width: float = 1.5) -> str:
@@ -131,8 +168,10 @@ def _stroke(points: Sequence[XY], color: str, width: float = 1.5) -> str:
     return f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="{width}"/>'
 
 
-def _dot(x: float, y: float, color: str) -> str:
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{color}"/>'
+def _dots(points: Sequence[XY], color: str, radius: float) -> str:
+    path = "".join(f"M{x:.1f},{y:.1f}h0" for x, y in points)
+    width = f'stroke-width="{2 * radius}" stroke-linecap="round"'
+    return f'<path d="{path}" stroke="{color}" {width}/>'
 
 
 def _scale(
@@ -193,7 +232,7 @@ def beaudoin_table_1(folder: Path) -> list[Panel]:
                 for line in read_lines(folder)
                 if line.where == "Table 1" and line.claim == f"{title}, KB" and clip in line.what
             ]
-            curves.append(Curve(f"{title}, printed", printed, is_printed=True))
+            curves.append(Curve(f"{title}, printed", printed, dot=PRINTED))
         panels.append(Panel(f"{name} ({clip})", "eps_x, cm", "KB", curves))
     return panels
 
@@ -223,16 +262,21 @@ def beaudoin_figure_2(folder: Path) -> list[Panel]:
 
 
 def chattopadhyay_jog(folder: Path) -> list[Panel]:
-    """Figure 5 as cuts, and figure 6."""
+    """Figure 5 as cuts, both surfaces, and figure 6."""
     rows = _rows(folder / "surfaces.csv", motion="jog")
-    by_rows = [
-        Curve(f"n_d = {n}", _points([r for r in rows if r["n_d"] == n], "FDF", "DEF"))
-        for n in ("30", "60", "90", "120")
-    ]
+
+    def cuts(value: str, scale: float) -> list[Curve]:
+        of = {n: [row for row in rows if row["n_d"] == n] for n in ("30", "60", "90", "120")}
+        return [
+            Curve(f"n_d = {n}", _points(some, "FDF", value, scale=(1, scale)))
+            for n, some in of.items()
+        ]
+
     by_size = [Curve("least DEF", _front(_points(rows, "bytes", "DEF", scale=(1 / 1024, 1))))]
-    by_size.append(Curve("printed: zero at 32 KB", [(32.0, 0.0)], is_printed=True))
+    by_size.append(Curve("printed: zero at 32 KB", [(32.0, 0.0)], dot=PRINTED))
     return [
-        Panel("figure 5: jog", "FDF", "DEF", by_rows, log=""),
+        Panel("figure 5: jog", "FDF", "DEF", cuts("DEF", 1), log=""),
+        Panel("figure 5: jog", "FDF", "T, KB", cuts("bytes", 1 / 1024), log=""),
         Panel("figure 6: jog", "T, KB", "DEF", by_size, log=""),
     ]
 
@@ -247,6 +291,28 @@ def chattopadhyay_motions(folder: Path) -> list[Panel]:
         means = [np.mean([float(r["DEF"]) for r in own if r["FDF"] == str(f)]) for f in fixed]
         curve = Curve("mean over n_d", [(f, float(m)) for f, m in zip(fixed, means, strict=True)])
         panels.append(Panel(motion, "FDF", "DEF", [curve], log=""))
+    return panels
+
+
+def mukai_figure_1(folder: Path) -> list[Panel]:
+    """The frame that even knots miss most, as it is and with even and free knots."""
+    rows = _rows(folder / "poses.csv")
+    panels = []
+    for clip, frame in dict.fromkeys((row["clip"], row["frame"]) for row in rows):
+        for knots in ("even", "free"):
+            curves = []
+            for kind, name in (("original", "original"), (knots, f"{knots} knots")):
+                own = [row for row in rows if (row["clip"], row["knots"]) == (clip, kind)]
+                parts = [
+                    [(float(row["x"]), float(row["y"])) for row in part]
+                    for _, part in groupby(own, key=lambda row: row["part"])
+                ]
+                if len(parts[0]) == 1:
+                    curves.append(Curve(name, [point for part in parts for point in part], 0.7))
+                else:
+                    curves += [Curve(name, part) for part in parts]
+            title = f"{clip.split(' (')[0]}: {knots} knots"
+            panels.append(Panel(title, f"frame {frame}", "", curves, log="", is_pose=True))
     return panels
 
 
@@ -282,7 +348,7 @@ def vasa_figures_4_and_5(folder: Path) -> list[Panel]:
                 for line in read_lines(folder)
                 if line.claim == claim and line.what.startswith(clip)
             ]
-            curves.append(Curve("printed", sorted({*printed}), is_printed=True))
+            curves.append(Curve("printed", sorted({*printed}), dot=PRINTED))
             unit = "ME, cm" if metric == "ME" else "SkTED"
             panels.append(Panel(f"figure {number}: {clip}", "kB", unit, curves))
     return panels
@@ -297,7 +363,7 @@ def vasa_figures_2_and_3(folder: Path) -> list[Panel]:
             "STED, temporal",
             "SkTED",
             [Curve("distortions", _points(
-                [r for r in rows if r["clip"] == clip], "sted_temporal", "skted"), is_printed=True
+                [r for r in rows if r["clip"] == clip], "sted_temporal", "skted"), dot=PRINTED
             )],
         )
         for clip, motion in dict.fromkeys((row["clip"], row["motion"]) for row in rows)
@@ -326,7 +392,7 @@ def li_figure(value: str, unit: str) -> Callable[[Path], list[Panel]]:
                     for line in read_lines(folder)
                     if line.what.startswith(f"{table} IKBP")
                 ]
-                curves.append(Curve("IKBP, printed", printed, is_printed=True))
+                curves.append(Curve("IKBP, printed", printed, dot=PRINTED))
             title = f"{motion}: {'position' if unit == 'cm' else 'angle'}"
             panels.append(Panel(title, "H, bits per frame and joint", unit, curves, log="y"))
         return panels
@@ -340,6 +406,7 @@ FIGURES: dict[str, tuple[str, Callable[[Path], list[Panel]]]] = {
     "chattopadhyay": ("001", chattopadhyay_jog),
     "chattopadhyay-figure-7": ("001", chattopadhyay_motions),
     "mukai": ("002", mukai_figure_2),
+    "mukai-figure-1": ("002", mukai_figure_1),
     "vasa": ("003", vasa_figures_4_and_5),
     "vasa-figures-2-3": ("003", vasa_figures_2_and_3),
     "li": ("004", li_figure("e_position_cm", "cm")),

@@ -7,6 +7,7 @@ from mocpack.model.clip import VertexClip
 from mocpack.papers.mukai.codec import bspline
 from mocpack.papers.mukai.tables import reproduce as mukai
 from mocpack.papers.mukai.tables.particle_swarm import swarm_knots
+from mocpack.testing import walk
 from mocpack.testing.motions import vertex_wave
 from reference.bspline import basis_numpy
 
@@ -49,6 +50,31 @@ def test_free_knots_find_the_jerk_of_a_mesh():
     clip = VertexClip(clip.header, clip.vertices * (1 + 3 * jerk[:, np.newaxis, np.newaxis]))
     even, fast = (percent_error(clip, 6, 12, method) for method in ("uniform", "fast"))
     assert fast < 0.6 * even
+
+
+def test_figure_1_has_the_frame_that_even_knots_miss_most():
+    clip = vertex_wave(60, 6)
+    jerk = np.where(np.arange(60) == 40, 3.0, 1.0)
+    clip = VertexClip(clip.header, clip.vertices * jerk[:, np.newaxis, np.newaxis])
+    even = bspline.uniform_knots(12, 3)
+    near = bspline.clamped(np.linspace(38, 42, 8) / 59, 3)  # around that frame
+    rows = mukai.figure_1(mukai.FIGURE_1[0], clip, {"even": even, "free": near})
+    assert {row["frame"] for row in rows} == {40}
+    original, even_y, free_y = (
+        np.array([row["y"] for row in rows if row["knots"] == kind])
+        for kind in ("original", "even", "free")
+    )
+    assert np.abs(free_y - original).max() < 0.5 * np.abs(even_y - original).max()
+
+
+def test_figure_1_of_a_skeleton_has_its_bones():
+    clip = walk(1.0)
+    rows = mukai.figure_1(mukai.FIGURE_1[1], clip, {"even": bspline.uniform_knots(8, 3)})
+    original = [row for row in rows if row["knots"] == "original"]
+    assert len(original) == 2 * (len(clip.skeleton) - 1)
+    frame = original[0]["frame"]
+    ends = clip.positions()[frame, 1:, 1]
+    np.testing.assert_allclose([row["y"] for row in original[::2]], ends, atol=1e-6)
 
 
 def test_figure_1_is_a_formula_beside_the_real_file():

@@ -23,7 +23,7 @@ from mocpack.bench.papers.verdicts import (
 )
 from mocpack.bench.runner.timing import seconds_of
 from mocpack.common.arrays import F64
-from mocpack.model.clip import AnyClip, VertexClip
+from mocpack.model.clip import AnyClip, Clip, VertexClip
 from mocpack.papers.mukai.codec import bspline, latent
 from mocpack.papers.mukai.codec.bspline import uniform_knots
 from mocpack.papers.mukai.codec.knots import GENERATIONS, evolve, find_knots
@@ -98,6 +98,8 @@ PAGE_NOTES = (
     "chicken's errors with even knots.",
     "As printed: CMA-ES from even knots, 100 candidates. Ours now: `knots=fast`.",
 )
+FIGURE_1 = (CASES[1], CASES[7])  # (a) and (c); (b) is the squirrel
+EVERY = 3  # of the vertices that its picture has
 SHARES = (  # figure 1: title, frames, values, components, control points, percent
     ("chicken", 400, 9090, 86, 50, "11"),
     ("squirrel", 104, 11505, 35, 40, "17"),
@@ -108,8 +110,9 @@ SHARES = (  # figure 1: title, frames, values, components, control points, perce
 def reproduce(clips: Mapping[str, Path], seeds: int) -> Results:
     """Measure everything that the paper prints on the clips that are present."""
     of_functions, timings, tables = figure_2(seeds)
-    of_clips, shares = table_1(clips, seeds)
-    return Results([*share_lines(shares), *of_functions, *of_clips], timings, tables)
+    of_clips, shares, poses = table_1(clips, seeds)
+    lines = [*share_lines(shares), *of_functions, *of_clips]
+    return Results(lines, timings, {**tables, "poses": poses})
 
 
 def share_lines(real: Mapping[str, float]) -> list[Line]:
@@ -233,9 +236,10 @@ def mean_and_range(runs: Sequence[float]) -> str:
     return f"{np.mean(runs):.2f}{write_range(runs, '.2f')}"
 
 
-def table_1(clips: Mapping[str, Path], seeds: int) -> tuple[list[Line], dict[str, float]]:
-    """Return Table 1, and the share of the original of each title's last file, in percent."""
+def table_1(clips: Mapping[str, Path], seeds: int) -> tuple[list[Line], dict[str, float], Rows]:
+    """Return Table 1, the share in percent of each title's last file, and figure 1's poses."""
     lines: list[Line] = []
+    poses: Rows = []
     shares = {}
     for case in CASES:
         if case.clip not in clips:
@@ -245,15 +249,16 @@ def table_1(clips: Mapping[str, Path], seeds: int) -> tuple[list[Line], dict[str
         clip = load_case(case, clips[case.clip])
         rows, dropped, points = to_latent(clip, case.components)
         controls = min(case.control_points, len(points))
-        even = rms(uniform_knots(controls, 3), points)
-        free = [
-            rms(evolve_from_even(points, controls, GENERATIONS, seed)[0], points)
+        even = uniform_knots(controls, 3)
+        found = [
+            evolve_from_even(points, controls, GENERATIONS, seed)[0]
             for seed in range(seeds if case.own else 1)  # the others are not comparable
         ]
+        free = [rms(knots, points) for knots in found]
         ours = fit_error(points, controls, "fast")
         lines += case_lines(
             case,
-            percent(even, rows, dropped),
+            percent(rms(even, points), rows, dropped),
             [percent(error, rows, dropped) for error in free],
             percent(ours, rows, dropped),
         )
@@ -262,8 +267,45 @@ def table_1(clips: Mapping[str, Path], seeds: int) -> tuple[list[Line], dict[str
                 components=points.shape[1], control_points=controls, weights="none"
             )
             shares[case.title] = 100 * len(_api.encode(clip, codec)) / (4 * rows.size)
+        if case in FIGURE_1:
+            poses += figure_1(case, clip, {"even": even, "free": found[int(np.argmin(free))]})
     # rows of the page: even knots of both columns, then free ones
-    return sorted(lines, key=lambda line: line.what.endswith("free")), shares
+    return sorted(lines, key=lambda line: line.what.endswith("free")), shares, poses
+
+
+def figure_1(case: Case, clip: AnyClip, knots: Mapping[str, F64]) -> Rows:
+    """Return the frame that even knots miss most, from the side, as points of parts.
+
+    A part is a bone, or a vertex of a mesh.
+    """
+    rows = to_latent(clip, case.components)[0]
+    fits = {kind: approximate(rows, case.components, some) for kind, some in knots.items()}
+    frame = int(np.argmax(np.sum((fits["even"] - rows) ** 2, axis=1)))
+    shapes = {kind: parts_of(clip, fit)[frame] for kind, fit in {"original": rows, **fits}.items()}
+    side = 2 * int(np.ptp(shapes["original"][..., 2]) > np.ptp(shapes["original"][..., 0]))
+    return [
+        {"clip": case.title, "frame": frame, "knots": kind, "part": n, "x": x, "y": y}
+        for kind, parts in shapes.items()
+        for n, part in enumerate(parts)
+        for x, y in part[:, [side, 1]].tolist()
+    ]
+
+
+def approximate(rows: F64, components: int, knots: F64) -> F64:
+    """Return rows (N, M) of the spline with these knots in the space of the first components."""
+    found = latent.principal_components(rows)
+    controls = bspline.fit(knots, 3, np.ascontiguousarray(found.scores[:, :components]))[0]
+    model = latent.SplineModel(3, found.mean, found.basis[:components], knots, controls)
+    return model.evaluate(bspline.even_times(len(rows)))
+
+
+def parts_of(clip: AnyClip, rows: F64) -> F64:
+    """Return the bones (N, B, 2, 3) of rows, or some vertices (N, V, 1, 3)."""
+    if isinstance(clip, VertexClip):
+        return rows.reshape(len(rows), -1, 1, 3)[:, ::EVERY]
+    points = Clip.from_decoded(clip.header, *SkeletonForm.of(clip, "none").pose(rows)).positions()
+    bones = [(joint, parent) for joint, parent in enumerate(clip.skeleton.parents) if parent >= 0]
+    return points[:, bones]
 
 
 def case_lines(
