@@ -37,18 +37,19 @@ ABOUT_VERDICTS = """\
 `make papers` makes this page. *As printed (ours)* is the method with `settings=paper`, *ours now*
 our best version. The verdict judges the first, or the second where there is no literal version.
 
-| verdict | meaning |
-|---|---|
-| *reproduced* | within the tolerance, half a unit of the last digit, or the range of our seeds |
-| *better*, *worse*, *differs* | outside it; *differs* where neither direction is better |
-| *holds*, *fails* | a statement |
-| *not comparable* | another clip, or a metric whose constants the paper does not name |
-| *not measured* | no clip, no such codec, or a formula instead of a measurement |
+- *reproduced*: within the tolerance, half a unit of the last digit, or the range of our seeds
+- *better*, *worse*, *differs*: outside it; *differs* where neither direction is better
+- *holds*, *fails*: a statement
+- *not comparable*: another clip, or a metric whose constants the paper does not name
+- *not measured*: no clip, no such codec, or a formula instead of a measurement
 
-A row has the verdict of most of its lines and counts the others. ×0.9–1.2 is ours divided by the
+A row has its most frequent verdict and counts the others. ×0.9–1.2 is ours divided by the
 printed number. Random results are means over seeds, with the range in brackets.
-[`papers.csv`](papers.csv) has a line per printed number, and the means of the 100 rows that Li
-prints. Each paper's README lists every reading that we tried.
+[`papers.csv`](papers.csv) has a line per printed number; of Li's 100 rows, the means. Each paper's
+README lists every reading that we tried.
+
+Figures without curves are not drawn: Beaudoin 1, 3 and 4, Chattopadhyay 1–4, Váša 1 and 6, Li 1–6
+(bodies, flow charts) and 9. Mukai prints two.
 """
 FAIR = """\
 ## At equal errors
@@ -57,18 +58,24 @@ FAIR = """\
 
 One method of each paper with `settings=paper`, and `keysine`, on two seconds of 36 CMU clips: mean
 ratios of float32 channels to payloads (`python benchmarks/papers_fair.py`). At a mean error of
-5 mm, `keysine` reaches 151, `rd-pca` 58, `wavelet-opt` 53, `ik-predict` 21, `latent-spline` 11. At
-eps_x 0.5 cm: 137, –, 43, 20, 10, and `bap-sparse` 2. At SkTED 0.2: 168, –, 46, 14, 11. Here
-`latent-spline` takes its fast search of knots, and `bap-sparse` keeps fixed columns.
+5 mm, `keysine` reaches 151, `wavelet-opt` 53, `rd-pca` 48, `ik-predict` 21, `latent-spline` 11. At
+eps_x 1 cm: 208, 63, 50, 23, 11. At SkTED 0.2: 168, 46, 63, 14, 11. `bap-sparse` reaches 2 to 3
+at finer errors. The script says which parameters differ, and where curves end.
 """
 FIGURES = {
-    "beaudoin": "Sizes over eps_x: our curves and the points of Table 1.",
-    "chattopadhyay": "DEF over size for the jog (figure 6); the paper prints the point at zero.",
-    "mukai": "The test functions of figure 2 with even and free knots.",
-    "vasa": "ME over size with parts left out (figures 4 and 5); points of Table 1.",
-    "li": "Position error over H for the walk (figure 7); points of Table 1.",
+    "beaudoin": ("Sizes over eps_x: our curves and the points of Table 1.", "figure 2"),
+    "chattopadhyay": (
+        "DEF over size for the jog (figure 6); the paper prints the point at zero.",
+        "figure 7",
+    ),
+    "mukai": ("The test functions of figure 2 with even and free knots.", "figure 1"),
+    "vasa": (
+        "ME over size with parts left out (figures 4 and 5); points of Table 1.",
+        "figures 2-3",
+    ),
+    "li": ("Position error over H for the walk (figure 7); points of Table 1.", "figure 8"),
 }
-"""By paper, what the picture of it on the page shows."""
+"""By paper, what the picture of it on the page shows, and its other picture."""
 
 
 @dataclass(frozen=True)
@@ -148,8 +155,10 @@ def verdicts_page(made: Sequence[Reproduction]) -> str:
     for one in made:
         parts += [f"## {one.paper}", "", *claim_parts(one.paper, one.folder), one.note, ""]
         if one.paper.name in FIGURES:
-            about = FIGURES[one.paper.name]
-            parts += [f"![{about}](pictures/papers/{one.paper.name}.svg)", ""]
+            about, other = FIGURES[one.paper.name]
+            path = f"pictures/papers/{one.paper.name}"
+            parts += [f"![{about}]({path}.svg)", "", ""]
+            parts += [f"[{other.capitalize()}]({path}-{other.replace(' ', '-')}.svg)", ""]
     timings = [[one.paper.name.title(), *row] for one in made for row in timing_rows(one.folder)]
     about = f"Ours is processor time on {describe_machine()['machine']}."
     parts += ["## Timings", "", about, "", markdown_table(["paper", *TIMING_HEAD], timings), ""]

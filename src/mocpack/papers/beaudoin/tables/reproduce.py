@@ -115,7 +115,6 @@ PAGE_NOTES = (
     "BVH take 0.89 to 1.23 times the bytes.",
     "1 KB is 1024 bytes. Table 1 has eps_x at far bone ends: 1.4/0.96/0.58/0.26/0.08 cm (09_01), "
     "then 0.67/0.45/0.29/0.14/0.05 cm (49_02).",
-    "Details past the ends of a signal are zero; the paper does not say.",
 )
 
 

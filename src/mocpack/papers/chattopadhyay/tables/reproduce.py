@@ -27,8 +27,8 @@ PAGE_NOTES = (
     "files have 74 moving columns, the violin 62. Formulas give sizes for 62 columns, with "
     "segments fitted to the printed sizes; real sizes are payloads.",
     "1 KB is 1024 bytes. DEF is in CMU units.",
-    "Sparsing as printed freezes the root's position too. *Ours now* of the sparsed DEF is the "
-    "reading that does not (`sparse_root=false`).",
+    "Sparsing as printed freezes the root's position. *Ours now* of the sparsed DEF does not "
+    "(`sparse_root=false`).",
 )
 
 

@@ -52,8 +52,8 @@ PAGE_NOTES = (
     "fourth) and a Bandai Namco kick replace clips that are not public.",
     "H is the entropy of the three angles, in bits per frame and turning joint. It ignores chain "
     "ends and root, so we sweep their step. Curves have 80 points, compared at H 0.7 to 4.1.",
-    "As printed: φ and ϕ, k = 2; three levels, which are not printed. The README has k = 0 and 1, "
-    "two and all levels. We print means over the left arm, in cm.",
+    "As printed: φ and ϕ, k = 2; three levels, which are not printed. We print means over the left "
+    "arm, in cm.",
 )
 
 
