@@ -1,12 +1,15 @@
 """Measure the time of the wavelet codecs by number of frames and joints.
 
-    python benchmarks/bench_wavelet.py
+    python benchmarks/bench_wavelet.py [channels]
+
+With `channels`, only count the bytes that decoding single channels of 49_02 reads.
 
 Times are CPU times of one core, best of three for decoding, one run for searching. The paper needs
 308 to 483 ms per frame to search 49_02. The last line has the speed of zlib's inflate in the same
 run, to compare machines.
 """
 
+import sys
 import time
 import zlib
 
@@ -14,6 +17,8 @@ import numpy as np
 
 from mocpack.bench.datasets import load_clip
 from mocpack.bench.runner.timing import fastest
+from mocpack.codec import Payload
+from mocpack.common.source import BytesSource
 from mocpack.papers.beaudoin.codec.selection import analyze
 from mocpack.papers.beaudoin.codec.wavelet import Wavelet
 from mocpack.papers.beaudoin.codec.wavelet_ik import WaveletIk
@@ -53,7 +58,38 @@ def search_line(label, clip, searches):
     print(f"{label:<14} {'   '.join(cells)}", flush=True)
 
 
+class CountedSource(BytesSource):
+    """Bytes in memory that count those that were read."""
+
+    touched = 0
+
+    def read(self, offset, size):
+        self.touched += size
+        return super().read(offset, size)
+
+
+def count_channels():
+    """Print the bytes that decoding one joint reads, and what leaving out deflate costs."""
+    clip = load_clip("cmu/49_02")
+    for bits in (16, "auto"):
+        plain, deflated = (
+            len(Wavelet(ratio=15, bits=bits, deflate=deflate).encode(clip))
+            for deflate in (False, True)
+        )
+        print(f"bits={bits}: {plain} bytes without deflate, {100 * (plain / deflated - 1):+.0f} %")
+    codec = Wavelet(ratio=15, bits=16, deflate=False)
+    data = codec.encode(clip)
+    for joint in ("LeftUpLeg", "RightFoot", "LeftArm", "RightHand"):
+        source = CountedSource(data)
+        decoder = codec.open(Payload(source, 0, len(data)), clip.header)
+        decoder.frames(0, 1, clip.skeleton.indices([joint]))
+        print(f"{joint:<10} {source.touched:6d} of {len(data)} bytes", flush=True)
+
+
 def main():
+    if sys.argv[1:] == ["channels"]:
+        count_channels()
+        return
     print("search, ms per frame and iterations    exact              fast")
     for name in ("09_01", "49_02"):
         search_line(name, cmu(name), ("exact", "fast"))
