@@ -2,7 +2,8 @@
 
     python benchmarks/papers_figures.py report docs/pictures/papers
 
-Reads what `make papers` keeps in the papers' folders, and writes one picture per figure.
+Reads what `make papers` keeps in the papers' folders, and writes one picture per figure. Figure 5
+of Li is drawn from the clip.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 import numpy as np
+import numpy.typing as npt
 
+from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.bench.papers.measuring import interpolate_log
 from mocpack.bench.papers.verdicts import read_lines
 
@@ -370,6 +373,43 @@ def vasa_figures_2_and_3(folder: Path) -> list[Panel]:
     ]  # fmt: skip
 
 
+def li_figure_5(_: Path) -> list[Panel]:
+    """The left arm of the walk a tenth of a second apart: turned link by link, and by its end.
+
+    The prediction is equation (15) with k = 0. The base of the arm is held.
+    """
+    clip = load_clip("cmu/16_32", COMMITTED).frames(1, 580)
+    arm = clip.skeleton.indices(["LeftArm", "LeftForeArm", "LeftHand", "LeftHandIndex1"])
+    links = np.diff(clip.positions()[:, arm], axis=1)
+    frame = int(np.linalg.norm(links[12:].sum(axis=1) - links[:-12].sum(axis=1), axis=1).argmax())
+    before, after = links[frame], links[frame + 12]
+    lengths = np.linalg.norm(before, axis=1)
+    theta = np.stack(
+        [np.arccos(before[:, 2] / lengths), np.arctan2(before[:, 1], before[:, 0])], axis=1
+    )
+    columns = []
+    for (phi, varphi), length in zip(theta, lengths, strict=True):  # equation (20)
+        up, out = np.cos(phi), np.sin(phi)
+        columns.append([length * up * np.cos(varphi), length * up * np.sin(varphi), -length * out])
+        columns.append([-length * out * np.sin(varphi), length * out * np.cos(varphi), 0.0])
+    change = np.linalg.pinv(np.transpose(columns)) @ (after - before).sum(axis=0)
+    phi, varphi = (theta + change.reshape(-1, 2)).T
+    predicted = lengths * [np.sin(phi) * np.cos(varphi), np.sin(phi) * np.sin(varphi), np.cos(phi)]
+
+    def drawn(name: str, shape: npt.ArrayLike) -> Curve:
+        places = np.vstack([np.zeros(3), np.cumsum(shape, axis=0)])
+        return Curve(name, [(z, y) for _, y, z in places.tolist()])
+
+    turned = [np.vstack([after[:n], before[n:]]) for n in range(1, len(before))]
+    ends = drawn(f"frame {frame}", before), drawn(f"frame {frame + 12}", after)
+    forward = [drawn(f"{n} of {len(before)} links turned", t) for n, t in enumerate(turned, 1)]
+    inverse = drawn("predicted from the end", predicted.T)
+    return [
+        Panel("(a) forward kinematics", "m", "m", [*ends, *forward], log="", is_pose=True),
+        Panel("(b) inverse kinematics", "m", "m", [*ends, inverse], log="", is_pose=True),
+    ]
+
+
 def li_figure(value: str, unit: str) -> Callable[[Path], list[Panel]]:
     """Return the drawing of figure 7 or 8: errors over H, with the means of Table 1 or 2."""
     methods = ("IKBP", "IKBP, k = 0", "SPBLF", "FKBC", "IBKF", "DWT")
@@ -409,6 +449,7 @@ FIGURES: dict[str, tuple[str, Callable[[Path], list[Panel]]]] = {
     "mukai-figure-1": ("002", mukai_figure_1),
     "vasa": ("003", vasa_figures_4_and_5),
     "vasa-figures-2-3": ("003", vasa_figures_2_and_3),
+    "li-figure-5": ("004", li_figure_5),
     "li": ("004", li_figure("e_position_cm", "cm")),
     "li-figure-8": ("004", li_figure("e_angle_deg", "degrees")),
 }

@@ -48,8 +48,8 @@ printed number. Random results are means over seeds, with the range in brackets.
 [`papers.csv`](papers.csv) has a line per printed number; of Li's 100 rows, the means. Each paper's
 README lists every reading that we tried.
 
-Figures without curves are not drawn: Beaudoin 1, 3 and 4, Chattopadhyay 1–4, Váša 1 and 6, Li 1–6
-(bodies, flow charts) and 9. Mukai prints two.
+Bodies and flow charts are not drawn: Beaudoin 1, 3 and 4, Chattopadhyay 1–4, Váša 1 and 6, Li 1–4,
+6 and 9. Mukai prints two figures.
 """
 FAIR = """\
 ## At equal errors
@@ -73,9 +73,13 @@ FIGURES = {
         "ME over size with parts left out (figures 4 and 5); points of Table 1.",
         "figures 2-3",
     ),
-    "li": ("Position error over H for the walk (figure 7); points of Table 1.", "figure 8"),
+    "li": (
+        "Position error over H for the walk (figure 7); points of Table 1.",
+        "figure 5",
+        "figure 8",
+    ),
 }
-"""By paper, what the picture of it on the page shows, and its other picture."""
+"""By paper, what the picture of it on the page shows, and its other pictures."""
 
 
 @dataclass(frozen=True)
@@ -155,10 +159,11 @@ def verdicts_page(made: Sequence[Reproduction]) -> str:
     for one in made:
         parts += [f"## {one.paper}", "", *claim_parts(one.paper, one.folder), one.note, ""]
         if one.paper.name in FIGURES:
-            about, other = FIGURES[one.paper.name]
+            about, *others = FIGURES[one.paper.name]
             path = f"pictures/papers/{one.paper.name}"
             parts += [f"![{about}]({path}.svg)", "", ""]
-            parts += [f"[{other.capitalize()}]({path}-{other.replace(' ', '-')}.svg)", ""]
+            parts += [f"[{o.capitalize()}]({path}-{o.replace(' ', '-')}.svg)" for o in others]
+            parts.append("")
     timings = [[one.paper.name.title(), *row] for one in made for row in timing_rows(one.folder)]
     about = f"Ours is processor time on {describe_machine()['machine']}."
     parts += ["## Timings", "", about, "", markdown_table(["paper", *TIMING_HEAD], timings), ""]

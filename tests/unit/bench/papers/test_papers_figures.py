@@ -1,6 +1,7 @@
 """Pictures of the papers' figures: valid SVG, from the tables that the papers' folders keep."""
 
 import importlib.util
+import math
 import sys
 from xml.etree import ElementTree
 
@@ -102,6 +103,14 @@ def test_figure_1_of_mukai_draws_bones_as_lines_and_vertices_as_dots(figures, tm
     assert all(curve.dot for curve in mesh)
     assert [len(curve.points) for curve in dance] == [2] * 6
     assert not any(curve.dot for curve in dance)
+
+
+def test_figure_5_of_li_predicts_the_arm_from_its_end(figures, tmp_path):
+    forward, inverse = figures.li_figure_5(tmp_path)
+    before, after, *turned = [curve.points for curve in forward.curves]
+    predicted = inverse.curves[-1].points
+    assert turned[0][1] == pytest.approx(after[1])  # the first link is turned
+    assert math.dist(predicted[-1], after[-1]) < 0.2 * math.dist(before[-1], after[-1])
 
 
 def test_a_folder_older_than_a_table_is_named_and_the_others_are_drawn(figures, tmp_path, capsys):
