@@ -28,6 +28,7 @@ from mocpack import _core
 from mocpack.cli import compress
 from mocpack.cli.encoding import Encoding
 from mocpack.cli.reading import Reading
+from mocpack.cli.timing import Timing
 from mocpack.samples import JUMP
 
 SOURCES = str(Path(mocpack.__file__).parent)
@@ -136,6 +137,7 @@ def measure(effort: str, max_error: str) -> dict[str, Calls]:
                     output=str(path),
                     encoding=Encoding(effort=effort, max_error=max_error),
                     reading=Reading(),
+                    timing=Timing(),
                     force=True,
                 )
 

@@ -33,7 +33,7 @@ NOT_CHECKED = {
     "Corpus.window_writer", "DecodedCache.write_window", "Hinges.remap_joints", "Hinges.rows",
     "Motion.byte_ranges", "Skeleton.hinge_angles", "Skeleton.subset", "Skeleton.to_core",
     "StreamBuffer.packet", "TakeData.at", "TakeData.between", "TakeData.frames", "TakeData.joints",
-    "Track.between", "Track.seconds", "Windows.write_from_rows",
+    "TakeData.with_frame_time", "Track.between", "Track.change_speed", "Track.seconds", "Windows.write_from_rows",
 }  # fmt: skip
 
 # numbers that may be negative: times on a clock, and indices that count from the end
@@ -112,6 +112,8 @@ def calls(things):
     found = {
         "Clip.bones": (clip.bones, {}),
         "Clip.build": (mocpack.Clip.build, arrays),
+        "Clip.change_speed": (clip.change_speed, {}),
+        "Clip.cut": (clip.cut, {"start": 0}),
         "Clip.frames": (clip.frames, {"start": 1, "stop": 3}),
         "Clip.from_angles": (mocpack.Clip.from_angles, hinged),
         "Clip.from_points": (mocpack.Clip.from_points, points),
@@ -168,6 +170,7 @@ def calls(things):
         "Track": (mocpack.Track, {"kind": "scalar", "values": np.zeros(3)}),
         "VertexClip.joints": (one.vertices.joints, {}),
         "VertexClip.build": (mocpack.VertexClip.build, {"vertices": one.points}),
+        "VertexClip.cut": (one.vertices.cut, {"start": 0}),
         "VertexClip.frames": (one.vertices.frames, {"start": 1, "stop": 3}),
         "VertexClip.pose_at": (one.vertices.pose_at, {}),
         "VertexClip.resample": (one.vertices.resample, {}),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, Unpack
 
@@ -24,6 +24,7 @@ from mocpack.cli.joint_bounds import describe_joint_bounds, joint_bound_facts
 from mocpack.cli.notes import join_notes
 from mocpack.cli.reading import Reading
 from mocpack.cli.tables import make_table
+from mocpack.cli.timing import Timing
 from mocpack.codec import Codec
 from mocpack.common.choice import list_names
 from mocpack.common.units import (
@@ -63,7 +64,7 @@ def run(
     size: Annotated[str | None, typer.Option(help="Aim for this file size, like 20kB.")] = None,
     reading: Reading,
     find_hinges: options.FindHinges = False,
-    frames: options.Frames = None,
+    timing: Timing,
     workers: options.Workers = 1,
     resume: options.Resume = False,
     dry_run: options.DryRun = False,
@@ -80,7 +81,7 @@ def run(
     for source, path in zip(sources, outputs, strict=True):
         files.check_packed_name(path, [source.path])
     settings = {"encoding": encoding_options, **reading.to_arguments()}
-    settings |= {"frames": frames, "find_hinges": find_hinges}
+    settings |= {"timing": timing.to_arguments(), "find_hinges": find_hinges}
     work = [
         Job(source.path, (goal,), settings, force)
         for source, goal in zip(sources, outputs, strict=True)
@@ -106,7 +107,7 @@ def _compress(
     *,
     force: bool,
     encoding: EncodingOptions,
-    frames: str | None,
+    timing: Mapping[str, Any],
     find_hinges: bool,
     **reading: Unpack[ReadOptions],
 ) -> dict[str, Any]:
@@ -114,8 +115,7 @@ def _compress(
     files.check_output(output, force=force, sources=[source])
     file = files.open_input(source, **reading)
     inside = file.clip_names if "clip" not in reading else []
-    clip = file.read()
-    clip = clip if frames is None else files.cut_frames(clip, frames)
+    clip, changes = Timing(**timing).apply(file.read())
     if find_hinges and isinstance(clip, Clip):
         clip = clip.with_hinges(detect=True)
     with name_errors(source, MocpackError):
@@ -136,7 +136,8 @@ def _compress(
         "full_turns_dropped": clip.metadata.get("full_turns_dropped", []),
         "unit_guessed": clip.metadata.get("unit_guessed"),
         "notes": describe_assumptions({**clip.metadata, "lossless_reason": made.lossless_reason})
-        + [PACKED_NOTE] * file.is_packed,
+        + [PACKED_NOTE] * file.is_packed
+        + changes,
         "warning": _warn_size(clip, reading, errors.declared),
         "moving_channels": rate.moving_channels(clip),
         "bytes": len(data),

@@ -14,7 +14,8 @@ from mocpack import _api, progress
 from mocpack.cli import files, options
 from mocpack.cli.progress import run_with_progress
 from mocpack.cli.reading import Reading
-from mocpack.cli.terminal import printable
+from mocpack.cli.terminal import print_note, printable
+from mocpack.cli.timing import Timing
 from mocpack.common.units import m
 from mocpack.errors import MocpackError, UsageError
 from mocpack.io import supports_scenes
@@ -45,7 +46,7 @@ def run(
         bool,
         typer.Option("--each", help="Write every motion of the file to a separate file."),
     ] = False,
-    frames: options.Frames = None,
+    timing: Timing,
     memory_limit: options.MemoryLimit = options.DEFAULT_MEMORY_LIMIT,
     into: Annotated[
         str | None,
@@ -85,14 +86,15 @@ def run(
         )
     lines: list[str] = []
     ignored = _count_ignored(file, into) if report else {}
-    changes = frames or reading.fps or bake_scales or into
+    changes = timing.to_arguments() or reading.fps or bake_scales or into
     is_copy = file.is_packed and suffix.lower() == ".mocp" and not changes
 
     def read(name: str | None) -> AnyClip:
         clip = files.read_motion(file, name)
-        if bake_scales:
-            clip = clip.bake_scales()
-        return clip if frames is None else files.cut_frames(clip, frames)
+        clip, notes = timing.apply(clip.bake_scales() if bake_scales else clip)
+        for note in notes:
+            print_note(f"{source}: {note}")
+        return clip
 
     # Formats that support scenes get all motions in one file.
     scene_path = outputs.get(None) if len(motions) > 1 and not each else None

@@ -92,6 +92,21 @@ Unit = Annotated[
 Frames = Annotated[
     str | None, typer.Option(help="Use only these frames, like 1: or 10:200; the first is 0.")
 ]
+Seconds = Annotated[
+    str | None,
+    typer.Option(help="Use only these seconds, like 2:5 or 1.5:; 0 is the first frame."),
+]
+Speed = Annotated[
+    float | None,
+    typer.Option(help="Play the motion at this speed, like 0.5 for half; keeps the frame rate."),
+]
+Loop = Annotated[
+    bool,
+    typer.Option(
+        "--loop",
+        help="Join the ends, so that the motion repeats without a jump; a walk stays on the spot.",
+    ),
+]
 PackFrames = Annotated[
     str, typer.Option("--frames", help="Keep only these frames of every file; 1: drops a T-pose.")
 ]

@@ -8,10 +8,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from numbers import Integral
+from typing import TypeVar
 
 from mocpack.common.arguments import check_number
 from mocpack.errors import UsageError, name_errors
+
+Number = TypeVar("Number", int, float)
 
 LENGTHS = {
     "m": 1.0,
@@ -305,12 +309,24 @@ def parse_frame_range(text: str) -> slice:
     >>> parse_frame_range("1:")
     slice(1, None, None)
     """
+    return slice(*_parse_range(text, int, "frames such as 1:, :100 or 10:20"))
+
+
+def parse_seconds_range(text: str) -> tuple[float, float | None]:
+    """Parse a range of seconds: ``1.5:``, ``:3`` or ``2:5``.
+
+    >>> parse_seconds_range(":2.5")
+    (0.0, 2.5)
+    """
+    first, last = _parse_range(text, float, "seconds such as 1.5:, :3 or 2:5")
+    return first or 0.0, last
+
+
+def _parse_range(
+    text: str, parse: Callable[[str], Number], like: str
+) -> tuple[Number | None, Number | None]:
     first, colon, last = text.partition(":")
-    try:
-        if not colon:
-            raise ValueError
-        return slice(int(first) if first else None, int(last) if last else None)
-    except ValueError:
-        raise UsageError(
-            f"expected a range of frames such as 1:, :100 or 10:20, got {text!r}"
-        ) from None
+    with suppress(ValueError):
+        if colon:
+            return parse(first) if first else None, parse(last) if last else None
+    raise UsageError(f"expected a range of {like}, got {text!r}")

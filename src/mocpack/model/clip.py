@@ -603,6 +603,30 @@ class Clip(BaseClip, FrozenPickle):
         """
         return derivations.resample(self, fps)
 
+    def change_speed(self, speed: float) -> Clip:
+        """Return the motion played at `speed` times its own, at the same frame rate.
+
+        Tracks change with it. ``clip.replace(frame_rate=2 * clip.fps)`` keeps every pose instead,
+        and changes the frame rate.
+
+        >>> from mocpack.testing import walk
+        >>> walk(seconds=2, frame_rate=60).change_speed(2).duration
+        1.0
+        """
+        return derivations.change_speed(self, speed)
+
+    def close_loop(self) -> Clip:
+        """Return the motion as a loop: after its last frame, its first one follows without a jump.
+
+        The difference between the ends is spread evenly over all frames, for each joint on its
+        own. A walk therefore ends where it began: it stays on the spot. Tracks do not change.
+
+        >>> from mocpack.testing import walk
+        >>> walk()[10:73].close_loop().header.loop
+        True
+        """
+        return derivations.close_loop(self)
+
     def poses_at(self, at: npt.ArrayLike, *, frame_time: float | None = None) -> Clip:
         """Return the poses at frame indices `at` (N,), which may be fractional, as an even clip.
 

@@ -1,4 +1,4 @@
-"""Derive clips from others: slice, resample, mirror, concatenate.
+"""Derive clips from others: slice, resample, retime, close to a loop, mirror, concatenate.
 
 The functions implement the methods of `Clip`, which describe them.
 """
@@ -25,7 +25,7 @@ from mocpack.model.header import (
     slice_header,
     slice_take_data,
 )
-from mocpack.model.rotations import slerp
+from mocpack.model.rotations import as_rotvec, conjugate, from_rotvec, multiply, slerp
 from mocpack.model.skeleton import DEFAULT_ROOT
 from mocpack.model.take_data import TakeData
 
@@ -62,7 +62,7 @@ def keep_every(clip: C, step: int) -> C:
         rotations=clip.rotations[at],
         translations=clip.translations[at],
         channels=None if clip.channels is None else clip.channels[at],
-        take_data=clip.take_data.at(at),
+        take_data=clip.take_data.with_frame_time(clip.frame_time).at(at),
     )
 
 
@@ -100,8 +100,10 @@ def poses_at(clip: C, at: npt.ArrayLike, frame_time: float | None = None) -> C:
     if frame_time is not None:
         check_number("frame_time", frame_time, 1e-6, 1e6)
     places = np.clip(places, 0, clip.frame_count - 1)
-    frame_time = frame_time or clip.header.frame_time
+    frame_time = frame_time or clip.frame_time
     header = replace(clip.header, frame_count=len(places), frame_time=frame_time)
+    if frame_time != clip.frame_time:
+        clip = replace(clip, take_data=clip.take_data.with_frame_time(clip.frame_time))
     return _interpolate(clip, places, header)
 
 
@@ -138,6 +140,48 @@ def resample(clip: C, fps: float) -> C:
     times = clip.header.start_time + np.arange(count) / fps
     at = np.interp(times, clip.times, np.arange(clip.frame_count))
     return poses_at(clip, at, 1 / fps)
+
+
+def change_speed(clip: C, speed: float) -> C:
+    """Return the motion played at `speed` times its own, at the same frame rate."""
+    check_number("speed", speed, 1e-3, 1e3)
+    start = clip.header.start_time
+    timed = clip.take_data.with_frame_time(clip.frame_time)
+    tracks = {name: track.change_speed(start, speed) for name, track in timed.tracks.items()}
+    times = None if timed.times is None else start + (timed.times - start) / speed
+    header = replace(clip.header, frame_time=clip.frame_time / speed)
+    take_data = replace(timed, times=times, tracks=tracks)
+    return resample(replace(clip, header=header, take_data=take_data), clip.frame_rate)
+
+
+def close_loop(clip: C) -> C:
+    """Return the motion with its ends joined: their difference is spread evenly over all frames."""
+    if clip.frame_count < 2:
+        raise UsageError(f"a loop needs at least 2 frames, got {clip.frame_count}")
+    share = (0.5 - (clip.times - clip.times[0]) / clip.duration)[:, np.newaxis, np.newaxis]
+    # The last step, once more, leads to the pose that the first frame should have.
+    step = clip.frame_time / float(clip.times[-1] - clip.times[-2])
+    turned = np.asarray(clip.rotations)
+    turn = as_rotvec(multiply(conjugate(turned[-2]), turned[-1]))
+    after = multiply(turned[-1], from_rotvec(step * turn))
+    gap = as_rotvec(multiply(conjugate(turned[0]), after))
+    take_data, scales = clip.take_data, clip.take_data.scales
+    if scales is not None:
+        take_data = replace(take_data, scales=_join_ends(scales, step, share))
+    return replace(
+        clip,
+        header=replace(clip.header, loop=True),
+        rotations=multiply(turned, from_rotvec(share * gap)),
+        translations=_join_ends(clip.translations, step, share),
+        channels=None,
+        take_data=take_data,
+    )
+
+
+def _join_ends(values: F64, step: float, share: F64) -> F64:
+    """Return values (T, N, 3) with the difference of their ends spread over all frames."""
+    after = values[-1] + step * (values[-1] - values[-2])
+    return np.asarray(values + share * (after - values[0]))
 
 
 def mirror(

@@ -25,6 +25,7 @@ from mocpack.model.take_data import NO_TAKE_DATA, TakeData, Track
 
 MAX_TIME_S = 1e9  # seconds
 MAX_FRAMES = 1 << 62
+TIME_TOLERANCE = 1e-6  # of a frame, for rounding of times
 
 Joints = str | Sequence[str | int]
 Selection = int | slice | str | list[str] | list[str | int] | tuple[int | slice, Joints]
@@ -247,6 +248,33 @@ class BaseClip:
     @abstractmethod
     def positions(self) -> F64:
         """Return world positions of all joints or vertices, shape (T, P, 3), in meters."""
+
+    @property
+    @abstractmethod
+    def times(self) -> F64:
+        """Time of each frame in seconds, (T,)."""
+
+    @property
+    @abstractmethod
+    def duration(self) -> float:
+        """Duration in seconds, including the last frame."""
+
+    def cut(self, start: float, stop: float | None = None) -> Self:
+        """Return the frames from `start` to `stop` seconds after the first frame, half-open.
+
+        >>> from mocpack.testing import walk
+        >>> walk().cut(0.5, 1.5).duration
+        1.0
+        """
+        check_number("start", start, 0)
+        stop = self.duration if stop is None else check_number("stop", stop, 0)
+        seconds = self.times - self.times[0] + TIME_TOLERANCE * self.frame_time
+        first, last = np.searchsorted(seconds, (start, stop)).tolist()
+        if first >= last:
+            raise UsageError(
+                f"no frame lies from {start:g} s to {stop:g} s of a clip of {self.duration:g} s"
+            )
+        return self.frames(first, last)
 
     def bake_scales(self) -> Self:
         """Return the motion without scales; this clip if it has none."""

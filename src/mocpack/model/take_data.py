@@ -116,6 +116,15 @@ class Track(FrozenValue):
             start=float(seconds[start]) if start < len(self) else float(first),
         )
 
+    def change_speed(self, start: float, speed: float) -> Track:
+        """Return the samples at `speed` times their speed; `start`, in seconds, keeps its time."""
+        return replace(
+            self,
+            frame_time=self.frame_time and self.frame_time / speed,
+            times=None if self.times is None else start + (self.times - start) / speed,
+            start=start + (self.start - start) / speed,
+        )
+
     def error(self, other: Track) -> float:
         """Return the largest error of the other track, as `bound` measures it."""
         if not len(self):
@@ -182,6 +191,16 @@ class TakeData(FrozenValue):
             None if self.valid is None else self.valid[start:stop],
             {name: track.between(*seconds, rate) for name, track in self.tracks.items()},
         )
+
+    def with_frame_time(self, frame_time: float) -> TakeData:
+        """Return data whose tracks state their rate, before the clip changes its `frame_time`."""
+        tracks = {
+            name: replace(track, frame_time=frame_time)
+            if track.frame_time is None and track.times is None
+            else track
+            for name, track in self.tracks.items()
+        }
+        return replace(self, tracks=tracks) if tracks else self
 
     def at(self, frames: npt.NDArray[np.intp]) -> TakeData:
         """Return the data of some frames, with complete tracks."""
