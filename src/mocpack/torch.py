@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Unpack
+from typing import Any, Unpack
 
 from mocpack.common.arguments import check_integer
 from mocpack.corpora.reading import Corpus
@@ -30,10 +30,11 @@ except ModuleNotFoundError as error:
 __all__ = ["Stream", "Windows"]
 
 
-class Windows(Dataset["torch.Tensor"]):
+class Windows(Dataset[Any]):
     """Windows of an archive as float32 tensors (rows, width).
 
-    Takes the arguments of `mocpack.corpora.Windows`; `arrays` is that object.
+    Takes the arguments of `mocpack.corpora.Windows`; `arrays` is that object. With `labels` or
+    `pad`, items are pairs of a tensor and a dict of labels; a DataLoader makes batches of both.
     """
 
     def __init__(
@@ -44,15 +45,17 @@ class Windows(Dataset["torch.Tensor"]):
     def __len__(self) -> int:
         return len(self.arrays)
 
-    def __getitem__(self, index: int) -> torch.Tensor:
-        return torch.from_numpy(self.arrays[operator.index(index)])
+    def __getitem__(self, index: int) -> Any:
+        return _to_tensor(self.arrays[operator.index(index)])
 
-    def __getitems__(self, indices: Sequence[int]) -> list[torch.Tensor]:
+    def __getitems__(self, indices: Sequence[int]) -> list[Any]:
         """Return a batch, fetched in parallel; DataLoader calls this."""
-        return list(torch.from_numpy(self.arrays.batch([operator.index(n) for n in indices])))
+        chosen = [operator.index(n) for n in indices]
+        self.arrays.prefetch(chosen)
+        return [self[index] for index in chosen]
 
 
-class Stream(IterableDataset["torch.Tensor"]):
+class Stream(IterableDataset[Any]):
     """All windows of an archive in random order; decodes each clip once per epoch.
 
     Takes the arguments of `Windows` and of `mocpack.corpora.Stream`. Each DataLoader worker and
@@ -76,14 +79,14 @@ class Stream(IterableDataset["torch.Tensor"]):
         # whether workers read the windows; they and the process that started them share it
         self._is_read_by_workers = torch.zeros(1, dtype=torch.bool).share_memory_()
 
-    def __iter__(self) -> Iterator[torch.Tensor]:
+    def __iter__(self) -> Iterator[Any]:
         rank, ranks = self._share or _rank()
         worker = get_worker_info()
         at, workers = (0, 1) if worker is None else (worker.id, worker.num_workers)
         self._stream.share = rank * workers + at, ranks * workers
         self._is_read_by_workers[0] = worker is not None
         for window in self._stream:
-            yield torch.from_numpy(window)
+            yield _to_tensor(window)
 
     def set_epoch(self, epoch: int) -> None:
         """Set the next epoch, as for samplers; persistent workers count epochs themselves."""
@@ -103,6 +106,13 @@ class Stream(IterableDataset["torch.Tensor"]):
 
     def load_state_dict(self, state: dict[str, int]) -> None:
         self._stream.load_state_dict(state)
+
+
+def _to_tensor(item: Any) -> Any:
+    """Return a window as a tensor, or a pair with its labels."""
+    if isinstance(item, tuple):
+        return torch.from_numpy(item[0]), item[1]
+    return torch.from_numpy(item)
 
 
 def _rank() -> tuple[int, int]:

@@ -58,6 +58,23 @@ def test_a_dataloader_gives_every_window_once(corpus, workers, method, cache):
         assert sums(batches) == pytest.approx(expected, abs=0.03)
 
 
+@pytest.mark.parametrize("dataset", [Windows, Stream])
+def test_labels_and_masks_are_batched_with_their_windows(corpus, dataset):
+    data = dataset(corpus, 4, stride=1, labels=["clip", "frames"], pad=True)
+    loader = DataLoader(data, batch_size=3)
+    lengths = {}
+    for windows, labels in loader:
+        assert windows.shape[1:] == (*labels["mask"].shape[1:], data.arrays.width)
+        assert not windows[~labels["mask"]].any()
+        for name, frames, mask in zip(
+            labels["clip"], labels["frames"], labels["mask"], strict=True
+        ):
+            lengths[name] = int(mask.sum())
+            assert lengths[name] == min(240, int(frames))
+    assert len(lengths) == 5
+    assert len(set(lengths.values())) == 3
+
+
 def test_samplers_choose_windows(corpus):
     data = Windows(corpus, 1)
     parse_selection = DataLoader(data, batch_size=4, sampler=RandomSampler(data, num_samples=20))

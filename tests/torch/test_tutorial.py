@@ -39,13 +39,19 @@ def test_the_tutorial_goes_from_a_folder_to_batches(blocks, tmp_path, monkeypatc
     assert "walk1_subject3" in printed[-1]
     assert "walk2_subject1" not in printed[-1]  # of another subject
     seen = []
-    names = {"seen": seen}
-    exec(program.replace("    ...", "    seen.append(batch)"), names)
+    names = {"seen": seen, "subjects": set()}
+    exec(
+        program.replace(
+            "    ...", "    seen.append(batch)\n    subjects.update(labels['subject'])"
+        ),
+        names,
+    )
     names["corpus"].close()
     assert seen
     # two takes of 6 s, windows of 2 s every half second, each mirrored too
     assert sum(len(batch) for batch in seen) == 2 * 2 * 9
     assert seen[0].shape[1] == 60
+    assert names["subjects"] == {"subject1", "subject3"}
 
 
 class KilledError(Exception):

@@ -33,7 +33,8 @@ NOT_CHECKED = {
     "Corpus.window_writer", "DecodedCache.write_window", "Hinges.remap_joints", "Hinges.rows",
     "Motion.byte_ranges", "Skeleton.hinge_angles", "Skeleton.subset", "Skeleton.to_core",
     "StreamBuffer.packet", "TakeData.at", "TakeData.between", "TakeData.frames", "TakeData.joints",
-    "TakeData.with_frame_time", "Track.between", "Track.change_speed", "Track.seconds", "Windows.write_from_rows",
+    "TakeData.with_frame_time", "Track.between", "Track.change_speed", "Track.seconds",
+    "Windows.add_labels", "Windows.decode",
 }  # fmt: skip
 
 # numbers that may be negative: times on a clock, and indices that count from the end
@@ -48,7 +49,7 @@ NEGATIVE = {
     "Motion.frames.joints", "Skeleton.children.joint", "Skeleton.indices.joints",
     "Skeleton.with_ancestors.joints", "Corpus.clip_index.key", "Corpus.motion.index",
     "Corpus.read.key", "Windows.batch.indices", "Windows.locate.index", "Windows.prefetch.indices",
-    "Windows.read.index", "Windows.stop_frame.index", "Skeleton.parents",
+    "Windows.read.index", "Windows.labels.index", "Skeleton.parents",
     "cm.value", "deg.value", "m.value", "mm.value", "rad.value",
 }  # fmt: skip
 
@@ -182,7 +183,8 @@ def calls(things):
         "Windows.locate": (windows.locate, {}),
         "Windows.prefetch": (windows.prefetch, {}),
         "Windows.read": (windows.read, {"out": row}),
-        "Windows.stop_frame": (windows.stop_frame, {}),
+        "Windows.labels": (windows.labels, {}),
+        "Windows.clip_windows": (windows.clip_windows, {}),
         "Windows.window_indices": (windows.window_indices, {}),
         "append": (corpora.append, {"files": {"again": one.path}, "path": one.archive}),
         "choose_repeats": (live.choose_repeats, loss),

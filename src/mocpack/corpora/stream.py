@@ -7,13 +7,12 @@ that it has already yielded.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import chain
+from typing import Any
 
 import numpy as np
 
 from mocpack.common.arguments import check_integer, check_integers
 from mocpack.common.arrays import F32
-from mocpack.corpora.decoded_cache import decode_rows
 from mocpack.corpora.windows import Windows
 from mocpack.errors import UsageError
 
@@ -51,8 +50,8 @@ class Stream:
         self.windows, self.shuffle, self.seed, self.share = windows, shuffle, seed, share
         self.epoch = self._yielded = 0
 
-    def __iter__(self) -> Iterator[F32]:
-        """Yield the remaining windows of this epoch."""
+    def __iter__(self) -> Iterator[Any]:
+        """Yield the remaining windows of this epoch, with their labels if they have any."""
         waiting: dict[int, F32] = {}
         skipped: set[int] = set()
         skip = self._yielded
@@ -61,7 +60,7 @@ class Stream:
                 if skip:
                     skipped.update(numbers)
                 else:
-                    waiting.update(self._decode_windows(numbers))
+                    waiting.update(self.windows.decode(numbers))
             elif skip:
                 skip -= 1
                 skipped.discard(index)
@@ -69,7 +68,7 @@ class Stream:
                     waiting = self._decode_waiting(skipped)
             else:
                 self._yielded += 1
-                yield waiting.pop(index)
+                yield self.windows.add_labels(index, waiting.pop(index))
         self.epoch, self._yielded = self.epoch + 1, 0
 
     def indices(self) -> list[int]:
@@ -93,8 +92,7 @@ class Stream:
             rng.shuffle(clip_positions)
         buffer: list[int] = []
         for clip_position in clip_positions[self.share[0] :: self.share[1]].tolist():
-            both = (self.windows.window_indices(clip_position, mirrored=m) for m in (False, True))
-            coming = [*chain(*both)]
+            coming = self.windows.clip_windows(clip_position)
             if not coming:
                 continue
             yield coming, None
@@ -104,21 +102,6 @@ class Stream:
         while buffer:
             yield [], _draw(buffer, rng if self.shuffle else None)
 
-    def _decode_windows(self, numbers: list[int]) -> dict[int, F32]:
-        """Return windows of one clip by index; decode the clip once, up to their last frame."""
-        windows = self.windows
-        clip_position = windows.locate(numbers[0])[0]
-        clip = windows.clips[clip_position]
-        stop = max(windows.stop_frame(index) for index in numbers)
-        windows.corpus.prefetch([(clip, 0, stop)])
-        rows = decode_rows(windows.corpus, clip, 0, stop)
-        arrays = {}
-        for index in numbers:
-            # separate arrays, so that the memory of a yielded window is freed
-            arrays[index] = np.empty((windows.rows, windows.width), np.float32)
-            windows.write_from_rows(rows, index, arrays[index])
-        return arrays
-
     def _decode_waiting(self, numbers: set[int]) -> dict[int, F32]:
         """Decode the windows that were in the shuffle buffer when the stream stopped."""
         arrays: dict[int, F32] = {}
@@ -126,7 +109,7 @@ class Stream:
         for index in sorted(numbers):
             by_clip.setdefault(self.windows.locate(index)[0], []).append(index)
         for together in by_clip.values():
-            arrays |= self._decode_windows(together)
+            arrays.update(self.windows.decode(together))
         return arrays
 
 

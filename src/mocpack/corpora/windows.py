@@ -6,18 +6,25 @@ import warnings
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from math import ceil
-from typing import Literal, NamedTuple, TypedDict
+from typing import Any, Literal, NamedTuple, TypedDict
 
 import numpy as np
 
 from mocpack import _core
-from mocpack.common.arguments import check_integer, check_integers, is_finite
+from mocpack.common.arguments import (
+    check_integer,
+    check_integers,
+    check_sequence,
+    did_you_mean,
+    is_finite,
+)
 from mocpack.common.arrays import F32, F64, I64, Mask
 from mocpack.common.choice import list_names
 from mocpack.common.units import parse_size
 from mocpack.corpora import clip_features
-from mocpack.corpora.decoded_cache import DecodedCache
+from mocpack.corpora.decoded_cache import DecodedCache, decode_rows
 from mocpack.corpora.features import (
     FEATURES,
     HINGE_FEATURES,
@@ -35,8 +42,18 @@ FRAME_TOLERANCE = 1e-6  # fraction of a frame, for rounding of times
 MAX_NAMES_LISTED = 5  # clips in a message
 WINDOWS_PER_MARK = 64  # between entries of the table that a search for a window starts from
 
+MASK = "mask"  # the label of padded windows
 
 WindowPlans = tuple[_core.WindowPlan, ...]
+Labels = dict[str, Any]
+"""Labels of a window by name; of a batch, a list or an array of them by name."""
+
+
+class Statistics(NamedTuple):
+    """Mean and standard deviation of each column (width,); 0 for columns that do not change."""
+
+    mean: F64
+    std: F64
 
 
 class _ClipKind(NamedTuple):
@@ -70,6 +87,8 @@ class WindowOptions(TypedDict, total=False):
     root_relative: bool
     where: str | None
     cache: str | int | DecodedCache | None
+    labels: Sequence[str]
+    pad: bool
 
 
 class Windows:
@@ -105,6 +124,12 @@ class Windows:
         SQL condition on the catalog that selects clips.
     cache : str, int or DecodedCache, optional
         Memory for decoded motion ("8GB"), shared by all processes that use these windows.
+    labels : sequence of str
+        Columns of the catalog. Every window is then a pair (window, labels), with the values of
+        its clip by column; of a batch, labels are lists. Mirrored windows keep them.
+    pad : bool
+        Whether a clip shorter than a window has one window, whose missing rows are 0. Every window
+        is then a pair, with ``labels["mask"]`` (rows,): True for the rows of the clip.
     """
 
     def __init__(
@@ -120,6 +145,8 @@ class Windows:
         root_relative: bool = False,
         where: str | None = None,
         cache: str | int | DecodedCache | None = None,
+        labels: Sequence[str] = (),
+        pad: bool = False,
     ) -> None:
         features = (features,) if isinstance(features, str) else tuple(features)
         for name in features:
@@ -145,13 +172,17 @@ class Windows:
         self._steps = rates / self.fps
         self._strides = stride * rates
         # A row of HumanML3D also describes the way to the next frame.
-        gaps = self.rows - (clip_features.NAME not in features)
+        self._needs_next = clip_features.NAME in features
+        gaps = self.rows - (not self._needs_next)
         self._last = corpus.index.frame_counts[self.clips] - 1 - gaps * self._steps
         counts = (
             np.floor(np.maximum(self._last + FRAME_TOLERANCE, 0) / self._strides).astype(np.int64)
             + 1
         )
-        counts[self._last < -FRAME_TOLERANCE] = 0
+        self._pad = pad
+        shortest = self._needs_next * self._steps if pad else gaps * self._steps
+        self._is_skipped = corpus.index.frame_counts[self.clips] - 1 - shortest < -FRAME_TOLERANCE
+        counts[self._is_skipped] = 0
         self._check_lengths(seconds, counts)
         self._kinds, kinds = self._find_kinds(gaps)
         rows = np.stack([self.clips, kinds, corpus.index.frame_counts[self.clips]], axis=1)
@@ -168,6 +199,7 @@ class Windows:
         if cache is not None and not isinstance(cache, DecodedCache):
             cache = DecodedCache(corpus, parse_size(cache, "cache"))
         self.cache = cache
+        self._labels = self._read_labels(labels)
 
     def __getstate__(self) -> dict[str, object]:
         return vars(self) | {"_window_plans": {}}
@@ -175,15 +207,18 @@ class Windows:
     def __len__(self) -> int:
         return int(self._ends[-1])
 
-    def __getitem__(self, key: int | slice | Sequence[int] | I64) -> F32:
-        """Return a window (rows, width), or several for a sequence or slice (n, rows, width)."""
+    def __getitem__(self, key: int | slice | Sequence[int] | I64) -> Any:
+        """Return a window (rows, width), or several for a sequence or slice (n, rows, width).
+
+        With `labels` or `pad`, a pair of that and the labels.
+        """
         if isinstance(key, slice):
             return self.batch(range(*key.indices(len(self))))
         if isinstance(key, Sequence | np.ndarray):
             return self.batch(key)
-        return self.read(key, np.empty((self.rows, self.width), np.float32))
+        return self.add_labels(key, self.read(key, np.empty((self.rows, self.width), np.float32)))
 
-    def __iter__(self) -> Iterator[F32]:
+    def __iter__(self) -> Iterator[Any]:
         for index in range(len(self)):
             yield self[index]
 
@@ -192,15 +227,59 @@ class Windows:
         shape = f"{self.rows} × {self.width}"
         return f"{len(self)} windows of {shape} at {self.fps:g} fps: {names}"
 
-    def batch(self, indices: Sequence[int] | I64, out: F32 | None = None) -> F32:
-        """Return several windows (n, rows, width), written to `out` if given."""
+    def batch(self, indices: Sequence[int] | I64, out: F32 | None = None) -> Any:
+        """Return several windows (n, rows, width), written to `out` if given.
+
+        With `labels` or `pad`, a pair of that and the labels.
+        """
         indices = check_integers("indices", indices)
         if out is None:
             out = np.empty((len(indices), self.rows, self.width), np.float32)
         self.prefetch(indices)
         for index, window in zip(indices, out, strict=True):
             self.read(index, window)
-        return out
+        if not self.has_labels:
+            return out
+        every = [self.labels(index) for index in indices]
+        labels: Labels = {name: [one[name] for one in every] for name in self._labels}
+        if self._pad:
+            masks = [one[MASK] for one in every]
+            labels[MASK] = np.array(masks, np.bool_).reshape(len(every), self.rows)
+        return out, labels
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether windows are pairs of a window and its labels."""
+        return bool(self._labels) or self._pad
+
+    def labels(self, index: int) -> Labels:
+        """Return the labels of a window, and its mask if windows are padded."""
+        place = self._find(index)
+        labels = {name: values[place.clip_position] for name, values in self._labels.items()}
+        if self._pad:
+            labels[MASK] = np.arange(self.rows) < self._row_count(place)
+        return labels
+
+    def add_labels(self, index: int, window: F32) -> Any:
+        """Return a window, paired with its labels if windows have any."""
+        return (window, self.labels(index)) if self.has_labels else window
+
+    def statistics(self) -> Statistics:
+        """Return mean and standard deviation of each column over all windows, without padding.
+
+        It decodes each clip once. Mirrored and overlapping windows count each row as often as they
+        contain it.
+        """
+        count, mean, squares = 0, np.zeros(self.width), np.zeros(self.width)
+        for position in range(len(self.clips)):
+            for index, window in self.decode(self.clip_windows(position)):
+                rows = window[: self._row_count(self._find(index))].astype(np.float64)
+                apart = rows.mean(0) - mean
+                weight = len(rows) / (count + len(rows))
+                squares += ((rows - rows.mean(0)) ** 2).sum(0) + apart**2 * weight * count
+                mean += weight * apart
+                count += len(rows)
+        return Statistics(mean, np.sqrt(squares / count))
 
     def prefetch(self, indices: Sequence[int] | I64) -> None:
         """Fetch the bytes of windows of a remote archive in parallel."""
@@ -214,15 +293,16 @@ class Windows:
         place = self._find(index)
         clip, start, stop = place.clip, place.start, place.stop
         plan = self._get_window_plans(place)[place.mirrored]
+        own = self._clear_padding(place, out)
         if self._clip_features is not None:
-            self._write_clip_features(place, plan, out)
+            self._write_clip_features(place, plan, own)
             return out
         if self.cache is not None:
-            self.cache.write_window(clip, start, stop, plan, out)
+            self.cache.write_window(clip, start, stop, plan, own)
             return out
         if self.corpus.is_remote:
             self.corpus.prefetch([(clip, start, stop)])
-        self.corpus.window_writer(clip).write(plan, start, stop, out)
+        self.corpus.window_writer(clip).write(plan, start, stop, own)
         return out
 
     def locate(self, index: int) -> tuple[int, int, bool]:
@@ -256,22 +336,49 @@ class Windows:
 
     @property
     def skipped(self) -> list[str]:
-        """Names of the clips that are shorter than a window."""
-        short = np.flatnonzero(self._last < -FRAME_TOLERANCE)
-        return [self.corpus.names[self.clips[at]] for at in short]
+        """Names of the clips that are too short for a window."""
+        return [self.corpus.names[self.clips[at]] for at in np.flatnonzero(self._is_skipped)]
 
-    def stop_frame(self, index: int) -> int:
-        """Return the frame after the last one that a window reads."""
-        return self._find(index).stop
+    def clip_windows(self, clip_position: int) -> list[int]:
+        """Return the indices of a clip's windows, then of its mirrored ones."""
+        both = (self.window_indices(clip_position, mirrored=m) for m in (False, True))
+        return [*chain(*both)]
 
-    def write_from_rows(self, rows: F32, index: int, out: F32) -> None:
-        """Write a window from decoded rows of its clip, as `decode_rows` returns them."""
-        place = self._find(index)
-        plan = self._get_window_plans(place)[place.mirrored]
-        if self._clip_features is None:
-            _core.write_window_from_rows(plan, rows, float(place.start), out)
-        else:
-            self._write_clip_features(place, plan, out, rows)
+    def decode(self, numbers: Sequence[int]) -> Iterator[tuple[int, F32]]:
+        """Yield windows of one clip with their indices; decode the clip once."""
+        if not numbers:
+            return
+        clip = self._find(numbers[0]).clip
+        stop = max(self._find(index).stop for index in numbers)
+        self.corpus.prefetch([(clip, 0, stop)])
+        rows = decode_rows(self.corpus, clip, 0, stop)
+        for index in numbers:
+            # separate arrays, so that the memory of a yielded window is freed
+            out = np.empty((self.rows, self.width), np.float32)
+            place = self._find(index)
+            plan = self._get_window_plans(place)[place.mirrored]
+            own = self._clear_padding(place, out)
+            if self._clip_features is None:
+                _core.write_window_from_rows(plan, rows, float(place.start), own)
+            else:
+                self._write_clip_features(place, plan, own, rows)
+            yield index, out
+
+    def _clear_padding(self, place: _Place, out: F32) -> F32:
+        """Set the rows of a window that its clip lacks to 0; return the others."""
+        if not self._pad:
+            return out
+        count = self._row_count(place)
+        out[count:] = 0
+        return out[:count]
+
+    def _row_count(self, place: _Place) -> int:
+        """Return how many rows of a window its clip has."""
+        if not self._pad:
+            return self.rows
+        frames = self._clip_rows[3 * place.clip_position + 2]
+        last = (frames - 1) / self._kinds[place.kind].step + FRAME_TOLERANCE
+        return min(self.rows, int(last) + (not self._needs_next))
 
     def _write_clip_features(
         self, place: _Place, plan: _core.WindowPlan, out: F32, rows: F32 | None = None
@@ -346,6 +453,25 @@ class Windows:
                 ShortClipWarning,
                 stacklevel=3,
             )
+
+    def _read_labels(self, names: Sequence[str]) -> dict[str, list[Any]]:
+        """Return the values of columns of the catalog by clip; raise if a clip has none."""
+        labels: dict[str, list[Any]] = {}
+        for name in check_sequence("labels", names):
+            if name not in self.corpus.columns or (self._pad and name == MASK):
+                close = did_you_mean(str(name), self.corpus.columns)
+                raise UsageError(f"labels must be columns of the catalog, got {name!r:.80}{close}")
+            labels[name] = self.corpus.table.column(name).take(self.clips).to_pylist()
+            lacking = [
+                at for at, value in zip(self.clips, labels[name], strict=True) if value is None
+            ]
+            if lacking:
+                clips = list_names([self.corpus.names[at] for at in lacking], MAX_NAMES_LISTED)
+                raise UsageError(
+                    f"label {name!r} is missing for {len(lacking)} of {len(self.clips)} clips: "
+                    f'{clips}; exclude them with where="{name} is not null"'
+                )
+        return labels
 
     def _find_mirrored(self) -> Mask:
         """Return which clips to mirror (N,); raise if one has no mirror image, unless it may."""

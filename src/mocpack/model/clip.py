@@ -22,6 +22,7 @@ from mocpack.common.frozen import FrozenPickle, build_unchecked, freeze_array, i
 from mocpack.common.json_object import Json
 from mocpack.errors import HingeWarning, InvalidClipError, UnsupportedClipError, UsageError
 from mocpack.model import derivations, kinematics, rotations, space
+from mocpack.model.contacts import find_feet, find_planted
 from mocpack.model.display import bones, plot_poses, render_html, summarize
 from mocpack.model.gaps import fill_gaps
 from mocpack.model.header import AnyHeader as AnyHeader
@@ -550,6 +551,17 @@ class Clip(BaseClip, FrozenPickle):
         About the axes of the world. Central differences, one-sided at the ends.
         """
         return rotations.angular_velocities(self.world()[1], self.times)
+
+    def contacts(self) -> dict[str, Mask]:
+        """Return when each foot is planted on the ground, (T,) by the name of its joint.
+
+        A joint is planted while it is within 3 cm of its floor, the 5th percentile of its height,
+        and slower than 15 cm/s. Feet are joints named like feet, otherwise the lowest leaf joints.
+        """
+        positions = self.positions()
+        feet = find_feet(self.skeleton, positions)
+        planted = find_planted(positions[:, feet], self.frame_rate)
+        return {self.skeleton.names[j]: planted[:, k] for k, j in enumerate(feet)}
 
     def rotations_6d(self) -> F64:
         """Return local rotations (T, J, 6) as the first two columns of their matrices.

@@ -26,7 +26,7 @@ from robots import angles_for, urdf
 from soma import soma_clip
 from takes import markers
 
-pytest.importorskip("pyarrow")
+pa = pytest.importorskip("pyarrow")
 
 pytestmark = pytest.mark.filterwarnings("ignore::mocpack.errors.ShortClipWarning")
 BODY_FEATURES = FEATURES[: FEATURES.index("angles")]
@@ -681,3 +681,88 @@ def test_a_shared_skeleton_hides_neither_damage_nor_uneven_times(tmp_path):
             corpus.window_writer(1)
         with pytest.raises(FormatError):
             corpus.window_writer(2)
+
+
+@pytest.fixture(scope="module")
+def labeled(tmp_path_factory):
+    """An archive with the columns action and take, and clips of 3, 0.5 and 2 seconds."""
+    folder = tmp_path_factory.mktemp("labeled")
+    lengths = {"walk_1": 3.0, "run_2": 0.5, "jump_3": 2.0}
+    clips = {name: walk(seconds, seed=len(name)) for name, seconds in lengths.items()}
+    for name, clip in clips.items():
+        (folder / f"{name}.mocp").write_bytes(mocpack.encode(clip, "raw"))
+    table = pa.table({"clip": [*lengths], "action": ["walk", "run", "jump"], "take": [1, 2, None]})
+    files = {name: folder / f"{name}.mocp" for name in lengths}
+    pack(files, folder / "all.mocps", meta=table)
+    with open_corpus(folder / "all.mocps") as found:
+        yield found
+
+
+def test_windows_come_with_the_labels_of_their_clips(labeled):
+    found = labeled.windows(1, stride=1, labels=["action"])
+    pairs = list(found)
+    assert [labels["action"] for _, labels in pairs] == ["jump"] * 2 + ["walk"] * 3
+    plain = labeled.windows(1, stride=1)
+    np.testing.assert_array_equal([window for window, _ in pairs], list(plain))
+    batch, labels = found.batch([4, 0])
+    np.testing.assert_array_equal(batch, plain.batch([4, 0]))
+    assert labels == {"action": ["walk", "jump"]}
+
+
+def test_a_stream_yields_the_labels_of_its_windows(labeled):
+    found = labeled.windows(1, stride=1, labels=["action"])
+    stream = Stream(found, shuffle=2)
+    order = stream.indices()
+    for index, (window, labels) in zip(order, stream, strict=True):
+        np.testing.assert_allclose(window, found[index][0], atol=1e-6)
+        assert labels == found[index][1]
+
+
+def test_labels_that_do_not_exist_or_are_missing_are_usage_errors(labeled):
+    with pytest.raises(UsageError, match=naming("'actoin'")):
+        labeled.windows(1, labels=["actoin"])
+    with pytest.raises(UsageError, match=naming("'take' 1 jump_3")):
+        labeled.windows(1, labels=["take"])
+    assert labeled.windows(1, labels=["take"], where="take is not null")[0][1] == {"take": 1}
+
+
+@pytest.mark.parametrize("cache", [None, "40MB"])
+@pytest.mark.parametrize("fps", [60, 25])
+def test_short_clips_are_padded_with_zeros_and_a_mask(labeled, fps, cache):
+    found = labeled.windows(1, fps=fps, pad=True, features=BODY_FEATURES, mirror=True, cache=cache)
+    assert found.skipped == []
+    assert len(found) == 2 * (3 + 1 + 2)
+    clip = labeled["run_2"].clip().resample(fps)
+    for number, own in ((2, clip), (8, clip.mirror())):
+        window, labels = found[number]
+        assert labels["mask"].sum() == len(clip)
+        assert labels["mask"][: len(clip)].all()
+        assert_alike(window[: len(clip)], features_of(own), found.columns)
+        assert not window[len(clip) :].any()
+    assert found[0][1]["mask"].all()
+    _, labels = found.batch([0, 2])
+    assert labels["mask"].shape == (2, fps)
+    for index, (window, labels) in zip(Stream(found).indices(), Stream(found), strict=True):
+        np.testing.assert_allclose(window, found[index][0], atol=2e-5)
+        np.testing.assert_array_equal(labels["mask"], found[index][1]["mask"])
+
+
+@pytest.mark.parametrize("pad", [False, True])
+def test_statistics_are_those_of_all_rows(labeled, pad):
+    found = labeled.windows(
+        1, stride=0.5, features=["rotation6d", "velocities"], mirror=True, pad=pad
+    )
+    rows = [window[labels["mask"]] for window, labels in found] if pad else list(found)
+    rows = np.concatenate(rows).astype(np.float64)
+    mean, std = found.statistics()
+    np.testing.assert_allclose(mean, rows.mean(0), atol=1e-6)
+    np.testing.assert_allclose(std, rows.std(0), atol=1e-6)
+
+
+def test_contacts_of_a_clip_are_those_of_its_window(labeled):
+    found = labeled.windows(2, features=["contacts"])
+    clip = labeled["jump_3"].clip()
+    contacts = clip.contacts()
+    assert list(contacts) == [clip.skeleton.names[j] for j in feet(clip.skeleton)]
+    np.testing.assert_array_equal(np.stack([*contacts.values()], axis=1), found[0])
+    assert any(one.any() for one in contacts.values())
