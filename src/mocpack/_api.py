@@ -11,7 +11,7 @@ from typing import Literal, Unpack, overload
 from mocpack import rate
 from mocpack.codec import Codec
 from mocpack.codecs.registry import AUTO_CODEC
-from mocpack.common.arguments import check_path
+from mocpack.common.arguments import check_path, is_url
 from mocpack.common.source import Openable, open_source
 from mocpack.common.units import (
     Angle,
@@ -329,7 +329,8 @@ def clip_names(source: Openable) -> list[str]:
         data = opened.read(0, opened.size)
     if not isinstance(source, str | os.PathLike):
         return list(MotionFile(data).clip_names)
-    return list(MotionFile(data, os.fspath(source), path=Path(source)).clip_names)
+    place = None if is_url(os.fspath(source)) else Path(source)
+    return list(MotionFile(data, os.fspath(source), path=place).clip_names)
 
 
 def decode(
@@ -361,7 +362,7 @@ def open(
 
     Parameters
     ----------
-    source : path, bytes or file object
+    source : path, URL, bytes or file object
         Threads and forked processes may share an open motion. A motion opened by path can be
         pickled; the other process opens the file again.
     partial : bool
@@ -376,7 +377,7 @@ def open(
     """
     if not isinstance(source, str | Path):
         return Motion(source, partial=partial, clip=clip, memory_limit=memory_limit)
-    check_path("source", source)
+    check_path("source", source, may_be_url=True)
     with name_errors(source):
         return Motion(source, partial=partial, clip=clip, memory_limit=memory_limit)
 

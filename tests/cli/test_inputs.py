@@ -164,28 +164,54 @@ def test_no_input_is_overwritten(packed_takes, words):
 @pytest.mark.parametrize(
     "words",
     [
-        "info URL/a.mocp",
-        "info URL/a.mocp?key=1",
         "compress URL/a.bvh",
         "compress a.bvh -o URL/",
         "compress a.bvh -o URL/a.mocp",
         "decompress a.mocp -o URL/",
         "convert URL/a.bvh",
+        "decompress URL/a.mocp",
         "convert a.bvh URL/a.npz",
         "convert a.bvh URL/ --each",
-        "compare URL/a.mocp a.mocp",
         "scene a.bvh -o URL/a.mocp",
         "corpus extract a.mocps -o URL",
         "corpus export a.mocps -o URL --to npz",
     ],
 )
-def test_only_archives_can_be_urls(packed_takes, words):
+def test_only_archives_are_written_to_urls(packed_takes, words):
     before = list(packed_takes.rglob("*"))
     url = "file:///nowhere"
     done = run(*words.replace("URL", url).split(), folder=packed_takes)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert names(done.stderr, f"mocpack: {url} .mocps")
+    assert names(done.stderr, f"mocpack: {url}")
     assert list(packed_takes.rglob("*")) == before
+
+
+def test_commands_read_files_from_urls(packed_takes, tmp_path):
+    pytest.importorskip("fsspec")
+    url = packed_takes.as_uri()
+    shown = run("info", f"{url}/a.mocp", "--json", folder=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    assert json.loads(shown.stdout)[0]["frames"] == 12
+    for words, output in (
+        (f"decompress {url}/a.mocp -o one.bvh", "one.bvh"),
+        (f"decompress {url}/a.mocp -o folder/ --resume", "folder/a.bvh"),
+        (f"decompress {url}/a.mocps -o three.bvh --clip a", "three.bvh"),
+        (f"convert {url}/a.bvh four.npz", "four.npz"),
+        (f"compress {url}/a.bvh -o five.mocp --codec raw", "five.mocp"),
+    ):
+        done = run(*words.split(), folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert len(mocpack.read(tmp_path / output)) == 12
+    assert run("compare", f"{url}/a.bvh", f"{url}/a.mocp", folder=tmp_path).returncode == 0
+
+
+def test_a_url_without_a_file_is_an_error_that_names_it(packed_takes):
+    pytest.importorskip("fsspec")
+    for command in ("info", "decompress -o back.bvh", "view --export a.html"):
+        url = f"{packed_takes.as_uri()}/missing.mocp"
+        done = run(*command.split(), url, folder=packed_takes)
+        assert done.returncode == 2
+        assert names(done.stderr, url), done.stderr
 
 
 def test_archives_are_merged_and_repaired_into_urls(packed_takes, tmp_path):

@@ -242,7 +242,7 @@ def test_parameters_that_make_no_sense_are_errors_of_mocpack(codec_id):
         (lambda: mocpack.encode(CLIP, joint_errors="1mm"), ("joint_errors", "'1mm'")),
         (lambda: mocpack.write_scene({"a": CLIP}, "a.bvh"), ("a.bvh", ".mocp", ".c3d")),
         (lambda: mocpack.open(io.StringIO("text")), ("binary",)),
-        (lambda: mocpack.open("https://nowhere.example/a.mocp"), ("https://nowhere", ".mocps")),
+        (lambda: mocpack.write(CLIP, "https://nowhere.example/a.mocp"), ("https://nowhere",)),
     ],
 )
 def test_errors_name_the_argument_and_its_value(call, words):

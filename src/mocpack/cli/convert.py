@@ -16,6 +16,7 @@ from mocpack.cli.progress import run_with_progress
 from mocpack.cli.reading import Reading
 from mocpack.cli.terminal import print_note, printable
 from mocpack.cli.timing import Timing
+from mocpack.common.arguments import is_url
 from mocpack.common.units import m
 from mocpack.errors import MocpackError, UsageError
 from mocpack.io import supports_scenes
@@ -155,6 +156,8 @@ def _output_paths(
     into = target is not None and files.names_folder(target)
     if source == files.PIPE and (target is None or (into and not (each and motions))):
         raise UsageError(files.NAMELESS_INPUT)
+    if target is None and is_url(source):
+        raise UsageError(f"{source} is a URL; name an output file or folder")
     if not each or not motions:
         stem = Path(source).stem + ("" if clip is None else f"-{_safe_file_name(clip)}")
         if target is None:

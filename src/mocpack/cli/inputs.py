@@ -75,7 +75,9 @@ def output_paths(sources: Sequence[Source], output: str | None, suffix: str) -> 
         return [PIPE]
     paths = [source.path for source in sources]
     for path in paths + [output] * (output is not None):
-        check_path("path", path)
+        check_path("path", path, may_be_url=path is not output)
+    if output is None and (urls := list(filter(is_url, paths))):
+        raise UsageError(f"{urls[0]} is a URL; name an output file or folder with -o")
     if output and not names_folder(output):
         if not several:
             return [output]

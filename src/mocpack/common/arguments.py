@@ -132,13 +132,13 @@ def is_url(name: str) -> bool:
 
 
 def check_path(name: str, value: object, *, may_be_url: bool = False) -> None:
-    """Raise `UsageError` if a value is no path, or a URL, which only archives can have."""
+    """Raise `UsageError` if a value is no path, or a URL where none is allowed."""
     if not isinstance(value, str | os.PathLike):
         raise UsageError(f"{name} must be a path, got {value!r:.80}")
     if is_url(str(value)) and not may_be_url:
         raise UsageError(
-            f"{value} is a URL, expected a local file; only archives (.mocps) can be URLs, in "
-            "mocpack.open_corpus and mocpack corpus"
+            f"{value} is a URL, expected a local file; mocpack reads files from URLs, but writes "
+            "only archives (.mocps) to them"
         )
 
 

@@ -1,4 +1,4 @@
-"""Sources of bytes: a path, bytes in memory, or an open file object.
+"""Sources of bytes: a path, a URL, bytes in memory, or an open file object.
 
 Every read names its offset. Threads and forked processes share the position of an open file, so
 reads use pread where the system has it, and a lock around seek and read elsewhere.
@@ -15,12 +15,14 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
+from mocpack.common.arguments import is_url
+from mocpack.common.remote_files import file_system, name_store_errors
 from mocpack.errors import TruncatedError, UsageError
 
 START_BYTES = 4096  # usually contain all chunks before the payload
 
 Openable = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO
-"""What can be opened: a path, bytes, or a binary file object."""
+"""What can be opened: a path, a URL, bytes, or a binary file object."""
 Reopening = tuple[Callable[[str, int], "PathSource"], tuple[str, int]]
 """How pickle opens a file again: a function and its arguments, path and size."""
 
@@ -43,11 +45,13 @@ class Source(ABC):
 
 
 def open_source(given: Openable | Source) -> Source:
-    """Return a source for a path, bytes, a file object or a source."""
+    """Return a source for a path, a URL, bytes, a file object or a source."""
     if isinstance(given, Source):
         return given
     if isinstance(given, bytes | bytearray | memoryview):
         return BytesSource(bytes(given))
+    if isinstance(given, str) and is_url(given):
+        return UrlSource(given)
     if isinstance(given, str | os.PathLike):
         # a pipe or device can be read only once, from start to end
         regular = Path(given).is_file() or not Path(given).exists()
@@ -127,6 +131,32 @@ class PathSource(FileSource):
 
     def __reduce__(self) -> Reopening:
         return _reopen, (self.path, self.size)
+
+
+class UrlSource(Source):
+    """A file by its URL; reads fetch ranges. When unpickled, it is opened again."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        with name_store_errors(url):
+            self._system, self._path = file_system(url, {})
+            self.size = int(self._system.size(self._path) or 0)
+        self.start = self.read(0, min(self.size, START_BYTES))
+
+    def read(self, offset: int, size: int) -> bytes:
+        if offset + size <= len(self.start):
+            return self.start[offset : offset + size]
+        with name_store_errors(self.url):
+            data = bytes(self._system.cat_file(self._path, start=offset, end=offset + size))
+        if len(data) == self.size > size:  # a server without ranges sends the whole file
+            self.start = data
+            data = data[offset : offset + size]
+        if len(data) != size:
+            raise _truncated_error(size - len(data))
+        return data
+
+    def __reduce__(self) -> tuple[type[UrlSource], tuple[str]]:
+        return UrlSource, (self.url,)
 
 
 def _reopen(path: str, size: int) -> PathSource:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import threading
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mocpack.common.file_errors import add_path_to_errors
-from mocpack.common.optional_packages import require
+from mocpack.common.remote_files import file_system, name_store_errors
 from mocpack.common.source import Source
 from mocpack.container import ARCHIVE_MAGIC, FOOTER_BYTES, read_footer
-from mocpack.errors import FormatError, MissingExtraError, MocpackError, TruncatedError, UsageError
+from mocpack.errors import FormatError, TruncatedError
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -26,41 +25,7 @@ if TYPE_CHECKING:
 TAIL_BYTES = 1 << 18  # first request, from the end: the trailer of some hundred clips
 MAX_GAP_BYTES = 1 << 15  # ranges closer than this are fetched by one request
 MAX_PARALLEL_REQUESTS = 16
-SCHEME_EXTRAS = {"s3": "s3", "http": "http", "https": "http"}
 Connection = tuple[int, "AbstractFileSystem", str, ThreadPoolExecutor]  # of a process, by its id
-
-
-def file_system(url: str, options: Mapping[str, object]) -> tuple[AbstractFileSystem, str]:
-    """Return the fsspec file system of a URL, and the path of the file in it."""
-    scheme = url.partition("://")[0]
-    purpose = f"opening {scheme}:// URLs"
-    core = require("fsspec.core", extra="corpus", purpose=purpose)
-    try:
-        system, path = core.url_to_fs(url, **options)
-    except ImportError as error:
-        extra = SCHEME_EXTRAS.get(scheme)
-        hint = f": pip install 'mocpack[{extra}]'" if extra else ""
-        sentence = f"{purpose} needs a package that is not installed{hint} ({error})"
-        raise MissingExtraError(sentence) from error
-    except ValueError as error:
-        raise UsageError(f"{url}: {error}") from error
-    return system, path
-
-
-@contextmanager
-def name_store_errors(url: str) -> Iterator[None]:
-    """Turn the errors of a store into `OSError`s that name the URL."""
-    try:
-        yield
-    except (MocpackError, AssertionError, AttributeError, NameError, TypeError):
-        raise  # the last four are defects of a program
-    except FileNotFoundError as error:
-        raise FileNotFoundError(errno.ENOENT, "no such file", url) from error
-    except PermissionError as error:
-        raise PermissionError(errno.EACCES, "access is denied", url) from error
-    except Exception as error:  # each store raises its own exceptions
-        message = " ".join(str(error).split()) or type(error).__name__
-        raise OSError(errno.EIO, message, url) from error
 
 
 class RemoteSource(Source):

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, BinaryIO, TypeVar
 from mocpack import io
 from mocpack.common.arguments import is_url
 from mocpack.common.file_errors import NamedWriter
+from mocpack.common.remote_files import file_system, name_store_errors
 from mocpack.common.termination import unwind_when_terminated
-from mocpack.corpora.remote import file_system, name_store_errors
 from mocpack.errors import UsageError
 from mocpack.io.atomic import atomic_stream, write_atomically
 

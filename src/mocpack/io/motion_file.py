@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Unpack
 
-from mocpack.common.arguments import check_path, did_you_mean
+from mocpack.common.arguments import check_path, did_you_mean, is_url
 from mocpack.common.choice import match_clip
 from mocpack.common.source import BytesSource
 from mocpack.common.units import LENGTHS, Length, parse_length_argument
@@ -61,13 +61,14 @@ class MotionFile:
 
     @classmethod
     def open(cls, path: str | Path, **options: Unpack[ReadOptions]) -> MotionFile:
-        """Open a file by its path."""
-        check_path("path", path)
+        """Open a file by its path or URL."""
+        check_path("path", path, may_be_url=True)
+        place = None if is_url(str(path)) else Path(path)
         if not is_archive_name(path):
-            return cls(read_file_bytes(path), str(path), options, Path(path))
+            return cls(read_file_bytes(path), str(path), options, place)
         with name_errors(path):
             data = extract_clip(path, options.pop("clip", None))
-        return cls(data, str(path), options, Path(path))
+        return cls(data, str(path), options, place)
 
     @cached_property
     def is_packed(self) -> bool:

@@ -12,7 +12,9 @@ from typing import BinaryIO, TypedDict
 
 import numpy as np
 
+from mocpack.common.arguments import is_url
 from mocpack.common.choice import check_fps
+from mocpack.common.source import open_source
 from mocpack.errors import (
     FormatError,
     InvalidClipError,
@@ -105,7 +107,12 @@ def sample_evenly(clip: AnyClip, fps: float | None) -> AnyClip:
 
 
 def read_file_bytes(path: str | Path) -> bytes:
-    """Return the bytes of a file or pipe, opened once, of at most `MAX_FILE_BYTES`."""
+    """Return the bytes of a file, pipe or URL, opened once, of at most `MAX_FILE_BYTES`."""
+    if is_url(str(path)):
+        source = open_source(str(path))
+        if source.size > MAX_FILE_BYTES:
+            raise _too_large_error(str(path))
+        return source.read(0, source.size)
     with Path(path).open("rb") as file:
         found = os.fstat(file.fileno())
         if found.st_size > MAX_FILE_BYTES:
