@@ -53,7 +53,7 @@ def queries(library, count=500):
     return ids, torch.rand(count, generator=generator) * library.get_motion_length(ids)
 
 
-def test_what_describes_the_motions_is_equal(libraries):
+def test_descriptions_of_the_motions_are_equal(libraries):
     theirs, ours, _ = libraries
     assert ours.num_motions() == theirs.num_motions()
     for name in ("motion_num_frames", "length_starts", "motion_weights"):

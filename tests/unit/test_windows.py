@@ -19,10 +19,12 @@ for name in ("fork", "forkpty", "geteuid", "getuid", "mkfifo", "posix_spawn", "p
 for name in ("SIGKILL", "SIGXCPU", "pthread_sigmask"):
     delattr(signal, name)
 import mocpack
+CONNECTIONS = ["mocpack.__main__", "mocpack._core", "mocpack.torch", "mocpack.zarr"]
+CONNECTIONS += ["mocpack.trainers." + name for name in ("mjlab", "protomotions", "sonic")]
 found = 0
 for module in pkgutil.walk_packages(mocpack.__path__, "mocpack."):
-    # torch and zarr are imported with the modules that connect archives to them
-    if module.name not in ("mocpack.__main__", "mocpack._core", "mocpack.torch", "mocpack.zarr"):
+    # some modules connect archives to packages, which they import
+    if module.name not in CONNECTIONS:
         importlib.import_module(module.name)
         found += 1
 print(found)

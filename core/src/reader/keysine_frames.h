@@ -41,8 +41,8 @@ class KeysineFrames
 {
   public:
 	// The frames must exist. `known` are key poses from an earlier call, which need not be read again.
-	KeysineFrames(const mocpack_Motion& motion, uint64_t first, uint64_t stop,
-				  const WorkContext& work, const SegmentKeys& known);
+	KeysineFrames(const mocpack_Motion& motion, uint64_t first, uint64_t stop, const WorkContext& work,
+				  const SegmentKeys& known);
 	~KeysineFrames();
 	KeysineFrames(const KeysineFrames&) = delete;
 	KeysineFrames& operator=(const KeysineFrames&) = delete;

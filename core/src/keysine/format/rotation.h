@@ -33,7 +33,7 @@ inline void diagonalize(double* a, double* v)
 			for (int q = p + 1; q < 3; ++q)
 			{
 				double apq = a[3 * p + q];
-				if (std::fabs(apq) <= negligible * (a[4 * p] + a[4 * q]))
+				if (apq == 0 || std::fabs(apq) <= negligible * (a[4 * p] + a[4 * q]))
 					continue;
 				rotated = true;
 				double theta = 0.5 * (a[4 * q] - a[4 * p]) / apq;
