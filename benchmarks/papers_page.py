@@ -161,7 +161,7 @@ def verdicts_page(made: Sequence[Reproduction]) -> str:
         if one.paper.name in FIGURES:
             about, *others = FIGURES[one.paper.name]
             path = f"pictures/papers/{one.paper.name}"
-            parts += [f"![{about}]({path}.svg)", "", ""]
+            parts += [f"![{about}]({path}.svg)", ""]
             parts += [f"[{o.capitalize()}]({path}-{o.replace(' ', '-')}.svg)" for o in others]
             parts.append("")
     timings = [[one.paper.name.title(), *row] for one in made for row in timing_rows(one.folder)]
