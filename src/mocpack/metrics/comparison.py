@@ -11,6 +11,7 @@ import numpy as np
 from mocpack.common.arguments import check_number
 from mocpack.common.arrays import F64
 from mocpack.common.json_object import JsonObject
+from mocpack.common.texts import count_of
 from mocpack.common.units import format_angle, format_length
 
 MIN_SHOWN = 1e-9  # of any metric; less is rounding of float64, shown as 0
@@ -52,11 +53,14 @@ class Comparison:
         The worst joints, each at its worst frame.
     worst_frames : tuple of Worst
         The worst frames, at least one second apart, each with its worst joint.
+    end_sites_ignored : int
+        End sites that only one of the clips has, which no metric includes.
     """
 
     rows: tuple[Row, ...]
     worst: tuple[Worst, ...]
     worst_frames: tuple[Worst, ...]
+    end_sites_ignored: int = 0
 
     def __getitem__(self, key: str) -> float | None:
         return self.values[key]
@@ -72,6 +76,7 @@ class Comparison:
             **self.values,
             "worst": [asdict(place) for place in self.worst],
             "worst_frames": [asdict(place) for place in self.worst_frames],
+            "end_sites_ignored": self.end_sites_ignored,
         }
 
     def __str__(self) -> str:
@@ -111,7 +116,11 @@ class Comparison:
             off = format_angle(math.radians(self["angle_deg_max"] or 0.0))
             sentence += f"; angles are {off} off, {kept} the {format_angle(angle)} declared"
         mean = format_length((self["mean_mm"] or 0.0) / 1000)
-        return f"{sentence}. The mean is {mean}. {self._describe_skating()}".rstrip()
+        sentence = f"{sentence}. The mean is {mean}. {self._describe_skating()}".rstrip()
+        if self.end_sites_ignored:
+            count = count_of(self.end_sites_ignored, "end site")
+            sentence += f" {count} of one motion not compared, because the other has none."
+        return sentence
 
     def _describe_skating(self) -> str:
         now, before = self.values.get("foot_skate_cm_s"), self.values.get("foot_skate_source_cm_s")

@@ -13,7 +13,7 @@ from mocpack.errors import UnsupportedClipError, UsageError
 from mocpack.metrics.position import displacements, distances
 from mocpack.metrics.vertices import Sted, sted
 from mocpack.model import clip as clips
-from mocpack.model import kinematics, rotations
+from mocpack.model import derivations, kinematics, rotations
 from mocpack.model.clip import AnyClip, Clip, VertexClip
 from mocpack.model.dofs import to_dofs
 from mocpack.model.skeleton import Skeleton, rotation_order
@@ -23,11 +23,15 @@ FRAME_TIME_TOLERANCE = 1e-3  # relative; smaller differences are rounding
 
 @dataclass(frozen=True, eq=False)
 class SkeletonPair:
-    """Two motions of one skeleton; offsets and translated joints may differ."""
+    """Two motions of one skeleton; offsets and translated joints may differ.
+
+    `end_sites_ignored` is the number of end sites that only one of them has.
+    """
 
     kind: ClassVar[str] = "skeleton"
     original: Clip
     decoded: Clip
+    end_sites_ignored: int = 0
 
     @property
     def skeleton(self) -> Skeleton:
@@ -116,6 +120,7 @@ class VertexPair:
     """Two animations of one mesh."""
 
     kind: ClassVar[str] = "vertices"
+    end_sites_ignored: ClassVar[int] = 0
     original: VertexClip
     decoded: VertexClip
 
@@ -164,11 +169,13 @@ def pair_clips(original: AnyClip, decoded: AnyClip) -> AnyPair:
             f"{decoded.frame_rate:.6g} frames per second"
         )
     if isinstance(original, Clip) and isinstance(decoded, Clip):
+        decoded = _match_joints(original.skeleton, decoded)
         _check_skeletons(original.skeleton, decoded.skeleton)
+        original, decoded, ignored = _match_end_sites(original, decoded)
         if original.header.is_scaled != decoded.header.is_scaled:
             # a format without scales holds the same motion in longer bones
             original, decoded = original.bake_scales(), decoded.bake_scales()
-        return SkeletonPair(original, decoded)
+        return SkeletonPair(original, decoded, ignored)
     if isinstance(original, VertexClip) and isinstance(decoded, VertexClip):
         a, b = original.header.vertex_count, decoded.header.vertex_count
         if a != b:
@@ -199,8 +206,33 @@ def _check_skeletons(a: Skeleton, b: Skeleton) -> None:
         raise UsageError(
             f"cannot compare different skeletons: {a.names[j]!r} has different parents"
         )
-    if a.end_site_joints != b.end_site_joints:
+
+
+def _match_joints(skeleton: Skeleton, clip: Clip) -> Clip:
+    """Return a clip with the joints in the order of a skeleton that has the same names."""
+    own = {name: j for j, name in enumerate(clip.skeleton.unique_names)}
+    order = [own.get(name, -1) for name in skeleton.unique_names]
+    if sorted(order) != list(range(len(own))) or order == sorted(order):
+        return clip
+    above = [own[skeleton.unique_names[p]] if p >= 0 else -1 for p in skeleton.parents]
+    if above != [clip.skeleton.parents[j] for j in order]:
+        return clip  # the caller names the difference
+    return derivations.reorder_joints(clip, order)
+
+
+def _match_end_sites(a: Clip, b: Clip) -> tuple[Clip, Clip, int]:
+    """Return both clips without the end sites of one, and their number, if the other has none."""
+    counts = [len(clip.skeleton.end_site_joints) for clip in (a, b)]
+    if 0 in counts:
+        return _drop_end_sites(a), _drop_end_sites(b), max(counts)
+    if a.skeleton.end_site_joints != b.skeleton.end_site_joints:
         raise UsageError("cannot compare skeletons whose end sites are at different joints")
+    return a, b, 0
+
+
+def _drop_end_sites(clip: Clip) -> Clip:
+    skeleton = replace(clip.skeleton, end_sites=np.zeros((0, 3)), end_site_joints=())
+    return replace(clip, header=replace(clip.header, skeleton=skeleton))
 
 
 def _with_channels(skeleton: Skeleton, clip: Clip) -> Clip:

@@ -149,7 +149,8 @@ def compare(original: AnyClip, decoded: AnyClip) -> Comparison:
     Raises
     ------
     UsageError
-        If the clips differ in frame count, frame rate, skeleton or mesh.
+        If the clips differ in frame count, frame rate, skeleton or mesh. Joints are matched by
+        name, and end sites are left out if only one clip has any.
     """
     both = pair_clips(original, decoded)
     rows = tuple(
@@ -161,6 +162,7 @@ def compare(original: AnyClip, decoded: AnyClip) -> Comparison:
         rows,
         worst_joints(both.displacements, names),
         worst_frames(both.displacements, names, both.frame_rate),
+        both.end_sites_ignored,
     )
 
 

@@ -83,6 +83,29 @@ def keep_joints(clip: C, joints: Sequence[str | int]) -> C:
     )
 
 
+def reorder_joints(clip: C, order: Sequence[int]) -> C:
+    """Return the motion with its joints in another order, given as indices; parents stay first."""
+    header = clip.header
+    place = {joint: k for k, joint in enumerate(order)}
+    moving = sorted(
+        range(len(header.translated_joints)), key=lambda m: place[header.translated_joints[m]]
+    )
+    scaled = sorted(range(len(header.scaled_joints)), key=lambda s: place[header.scaled_joints[s]])
+    return replace(
+        clip,
+        header=replace(
+            header,
+            skeleton=header.skeleton.subset(order),
+            translated_joints=tuple(sorted(place[joint] for joint in header.translated_joints)),
+            scaled_joints=tuple(sorted(place[joint] for joint in header.scaled_joints)),
+        ),
+        rotations=clip.rotations[:, list(order)],
+        translations=clip.translations[:, moving],
+        channels=None,
+        take_data=clip.take_data.joints(order, scaled),
+    )
+
+
 def pose_at(clip: C, at: float) -> C:
     """Return the pose at a frame index, which may be fractional, as one frame."""
     at = check_number("at", at, 0, clip.frame_count - 1)

@@ -263,9 +263,10 @@ class Skeleton(FrozenValue):
         return sorted(wanted)
 
     def subset(self, joints: Sequence[int]) -> Skeleton:
-        """Return the skeleton of some joints; each parent must be among them."""
+        """Return the skeleton of some joints in this order; each parent must be among them."""
         kept = {old: new for new, old in enumerate(joints)}
         ends = [e for e, j in enumerate(self.end_site_joints) if j in kept]
+        ends.sort(key=lambda e: kept[self.end_site_joints[e]])
         return Skeleton(
             tuple(self.names[j] for j in joints),
             tuple(kept[self.parents[j]] if self.parents[j] >= 0 else -1 for j in joints),

@@ -8,6 +8,7 @@ import pytest
 import mocpack
 from mocpack import Clip, Skeleton, VertexClip
 from mocpack.errors import UsageError
+from mocpack.io import humanml3d
 from mocpack.metrics import METRICS, compare
 from mocpack.testing import hard_clips, walk
 from mocpack.testing.motions import vertex_wave
@@ -105,14 +106,14 @@ def refuses(original, decoded, things):
 
 def test_clips_that_cannot_be_compared_say_why(arm):
     names = Skeleton(("root", "paw"), (-1, 0), np.zeros((2, 3)))
-    bare = Skeleton(("root", "hand"), (-1, 0), np.zeros((2, 3)))
+    moved = Skeleton(("root", "hand"), (-1, 0), np.zeros((2, 3)), [[0.2, 0, 0]], (0,))
     three = Skeleton(("a", "b", "c"), (-1, 0, 1), np.zeros((3, 3)))
     flat = Skeleton(("a", "b", "c"), (-1, 0, 0), np.zeros((3, 3)))
     refuses(arm(2), arm(3), "2 3 frames")
     refuses(arm(), arm(frame_rate=50), "100 50")
     refuses(arm(), arm(skeleton=three), "2 3 joints")
     refuses(arm(), arm(skeleton=names), "joint 1 'hand' 'paw'")
-    refuses(arm(), arm(skeleton=bare), "sites")
+    refuses(arm(), arm(skeleton=moved), "sites")
     refuses(arm(skeleton=three), arm(skeleton=flat), "'c' parents")
 
 
@@ -168,3 +169,39 @@ def test_joints_without_names_equal_those_with_the_names_that_files_give_them():
     nameless = clip.replace(skeleton=replace(clip.skeleton, names=("", *clip.skeleton.names[1:])))
     named = nameless.replace(skeleton=replace(clip.skeleton, names=nameless.skeleton.unique_names))
     assert compare(nameless, named).values["max_error_mm"] == 0
+
+
+def test_a_humanml3d_file_is_compared_with_its_own_bvh(tmp_path):
+    names = humanml3d.JOINT_NAMES
+    depth_first = []
+
+    def visit(joint):
+        depth_first.append(names[joint])
+        for child in np.flatnonzero(np.array(humanml3d.PARENTS) == joint):
+            visit(child)
+
+    visit(0)
+    assert depth_first != list(names)
+    source = walk(2.0, frame_rate=20)
+    places = np.random.default_rng(3).normal(0, 0.2, (22, 3))
+    parents = [
+        depth_first.index(names[p]) if (p := humanml3d.PARENTS[names.index(name)]) >= 0 else -1
+        for name in depth_first
+    ]
+    turns = np.tile(source.rotations[:, :1], (1, 22, 1))
+    ends = ([[0, 0.1, 0]], (depth_first.index("left_foot"),))
+    skeleton = Skeleton(tuple(depth_first), tuple(parents), places, *ends)
+    clip = Clip.build(skeleton, turns, source.translations, frame_rate=20)
+    mocpack.write(clip, tmp_path / "a.bvh")
+    mocpack.write(clip, tmp_path / "a.npy", dialect="humanml3d")
+    bvh, features = mocpack.read(tmp_path / "a.bvh"), mocpack.read(tmp_path / "a.npy")
+    for both in ((bvh[:-1], features), (features, bvh[:-1])):
+        found = mocpack.compare(*both)
+        assert found.end_sites_ignored == len(bvh.skeleton.end_sites) == 5
+        assert "5 end sites" in found.verdict()
+    # features begin over the origin and face +z, so only shapes are alike; same joints are paired
+    order = [list(features.skeleton.names).index(name) for name in bvh.skeleton.names]
+    expected = np.linalg.norm(bvh[:-1].positions() - features.positions()[:, order], axis=-1)
+    assert mocpack.compare(bvh[:-1], features)["max_joint_mm"] == pytest.approx(
+        1000 * expected.max()
+    )
