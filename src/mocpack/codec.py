@@ -23,7 +23,7 @@ import numpy as np
 
 from mocpack import _core
 from mocpack._core import WindowPlan
-from mocpack.common.arguments import check_fields, did_you_mean
+from mocpack.common.arguments import check_fields, check_number, did_you_mean
 from mocpack.common.arrays import F32, F64
 from mocpack.common.json_object import Json, JsonObject
 from mocpack.common.payload import Payload as Payload
@@ -118,6 +118,12 @@ class Codec(ABC, Generic[C, H]):
                 check_fields(self.codec_id, self)
                 raise UsageError(f"{self.codec_id}: {error}") from error
             check_fields(self.codec_id, self)
+            if not isinstance(self.quality, Quality | None):
+                raise UsageError(
+                    f"codec {self.codec_id}: quality must be a Quality, got {self.quality!r:.80}"
+                )
+            if self.quality is not None:
+                self.quality.check_codec(self)
 
         if own is not None or "__post_init__" not in dir(cls):
             cls.__post_init__ = check  # type: ignore[attr-defined]
@@ -475,6 +481,25 @@ class Quality:
     high: float
     error_sign: int = 1
     integer: bool = False
+
+    def __post_init__(self) -> None:
+        low = check_number("low of a quality", self.low, 0)
+        high = check_number("high of a quality", self.high, 0)
+        if not low < high:
+            raise UsageError(f"low of a quality must be below high, got {low:g} and {high:g}")
+        if self.error_sign not in (1, -1):
+            raise UsageError(
+                f"error_sign of a quality must be 1 or -1, got {self.error_sign!r:.80}"
+            )
+
+    def check_codec(self, codec: Codec) -> None:
+        """Raise `UsageError` if a codec has no such parameter."""
+        names = [one.name for one in fields(codec)]
+        if self.field not in names:
+            raise UsageError(
+                f"codec {codec.codec_id}: its quality names the parameter {self.field!r:.80}, but "
+                f"it has {', '.join(names) or 'none'}"
+            )
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,28 @@
 """Every codec × every check × every hard clip."""
 
 import pkgutil
+import runpy
+import zlib
+from itertools import count
+from pathlib import Path
 
 import pytest
 
 import mocpack.codecs
 import mocpack.papers
+from mocpack.codec import Quality
 from mocpack.codecs.registry import BUILTIN, codec_class, codec_ids, parse_codec
-from mocpack.errors import UnsupportedClipError
-from mocpack.testing import CLIP_CHECKS, CODEC_CHECKS, ContractError, hard_clips
+from mocpack.errors import UnsupportedClipError, UsageError
+from mocpack.testing import (
+    CLIP_CHECKS,
+    CODEC_CHECKS,
+    ContractError,
+    check_codec,
+    hard_clips,
+)
 from mocpack.testing.contract import (
     check_ordinary_clips_are_taken,
+    check_quality_trades_size_for_error,
     check_take_data_survives,
 )
 from mocpack.testing.motions import vertex_wave
@@ -60,6 +72,57 @@ def test_a_codec_that_refuses_every_clip_breaks_the_contract():
 
     with pytest.raises(ContractError):
         check_ordinary_clips_are_taken(Refusing(), SMALL)
+
+
+EXAMPLE = Path(__file__).parents[2] / "examples/codec/mocpack_half.py"
+Half = runpy.run_path(str(EXAMPLE))["Half"]  # its quality is its step
+
+
+def test_a_quality_in_the_wrong_direction_breaks_the_contract():
+    check_quality_trades_size_for_error(Half(), SMALL)
+
+    class Reversed(Half):
+        pass
+
+    Reversed.quality = Quality("step", 2.0**-14, 2.0**-4, error_sign=-1)
+    with pytest.raises(ContractError, match=naming("step")):
+        check_quality_trades_size_for_error(Reversed(), SMALL)
+
+
+@pytest.mark.parametrize(
+    ("make", "named"),
+    [
+        (lambda: Quality("step", 1.0, 0.1), "low high 1 0.1"),
+        (lambda: Quality("step", "1mm", 1.0), "low '1mm'"),
+        (lambda: Quality("step", 2.0**-14, 2.0**-4, error_sign=2), "error_sign 2"),
+        (lambda: Quality("stp", 1e-6, 1.0), "'stp' step"),
+        (lambda: "step", "quality 'step'"),
+    ],
+)
+def test_a_wrong_quality_is_a_usage_error(make, named):
+    class Wrong(Half):
+        pass
+
+    def encode():
+        Wrong.quality = make()
+        return mocpack.encode(SMALL, Wrong(), max_error="1mm")
+
+    with pytest.raises(UsageError, match=naming(named)):
+        encode()
+
+
+def test_one_call_checks_a_codec_and_names_the_check_and_the_clip(monkeypatch):
+    monkeypatch.syspath_prepend(str(EXAMPLE.parent))
+    monkeypatch.setitem(BUILTIN, "half", "mocpack_half:Half")
+    check_codec("half")
+
+    class Counting(Half):
+        def encode(self, clip):
+            return zlib.compress(zlib.decompress(super().encode(clip)), next(counter) % 2)
+
+    counter = count()
+    with pytest.raises(ContractError, match=naming("half check_encoding_is_deterministic walk")):
+        check_codec(Counting())
 
 
 @pytest.mark.parametrize("codec_id", codec_ids())

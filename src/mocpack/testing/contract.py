@@ -1,8 +1,8 @@
 """The contract of every codec, as checks that any package can run on its codec.
 
-`CLIP_CHECKS` run on every hard clip, `CODEC_CHECKS` once on a small one. A failed check raises
-`ContractError`. A codec may raise `UnsupportedClipError` for a hard clip, but not for an ordinary
-one.
+`check_codec` runs them all: `CLIP_CHECKS` on every hard clip, `CODEC_CHECKS` once on a small one. A
+failed check raises `ContractError`. A codec may raise `UnsupportedClipError` for a hard clip, but
+not for an ordinary one.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 import math
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from typing import ParamSpec
@@ -19,7 +20,7 @@ import numpy as np
 
 from mocpack import _api
 from mocpack.codec import Codec
-from mocpack.codecs.registry import non_default_params
+from mocpack.codecs.registry import non_default_params, parse_codec
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.common.arrays import F64
 from mocpack.container import FileContents, pack, unpack
@@ -30,10 +31,11 @@ from mocpack.errors import (
     UnsupportedClipError,
     UsageError,
 )
+from mocpack.metrics import measure
 from mocpack.model import rotations
 from mocpack.model.clip import AnyClip, Clip, require_skeleton
 from mocpack.model.codec_clip import drop_take_data
-from mocpack.testing.motions import vertex_wave, walk
+from mocpack.testing.motions import hard_clips, vertex_wave, walk
 
 Check = Callable[[Codec, AnyClip], None]
 
@@ -130,6 +132,25 @@ def check_ordinary_clips_are_taken(codec: Codec, clip: AnyClip) -> None:
         except UnsupportedClipError as error:
             raise ContractError(f"the codec rejected an ordinary clip: {error}") from error
     _require(bool(codec.kinds), "the codec takes no kind of clip")
+
+
+def check_quality_trades_size_for_error(codec: Codec, clip: AnyClip) -> None:
+    """Encode an ordinary clip at both ends of the quality; the coarse end must be smaller."""
+    quality = codec.quality
+    if quality is None:
+        return
+    clip = walk(0.2) if "skeleton" in codec.kinds else vertex_wave(frames=6)
+    sizes, errors = [], []
+    for value in (quality.low, quality.high)[:: quality.error_sign]:
+        setting = int(value) if quality.integer else value
+        changed = replace(codec, **{quality.field: setting})
+        payload = changed.encode(clip)
+        sizes.append(len(payload))
+        decoded = changed.decode(payload, clip.header)
+        errors.append(measure("max_error_mm", clip, decoded) or 0.0)
+    ends = f"from {quality.low:g} to {quality.high:g} of {quality.field}"
+    _require(errors[0] <= errors[1], f"errors change from {errors[0]} to {errors[1]} mm {ends}")
+    _require(sizes[0] >= sizes[1], f"sizes change from {sizes[0]} to {sizes[1]} bytes {ends}")
 
 
 def check_params_round_trip_through_json(codec: Codec, clip: AnyClip) -> None:
@@ -262,6 +283,7 @@ CLIP_CHECKS: tuple[Check, ...] = (
 )
 CODEC_CHECKS: tuple[Check, ...] = (
     check_ordinary_clips_are_taken,
+    check_quality_trades_size_for_error,
     check_params_round_trip_through_json,
     check_repr_evaluates_to_the_codec,
     check_unknown_parameters_are_refused_by_name,
@@ -272,6 +294,32 @@ CODEC_CHECKS: tuple[Check, ...] = (
     check_flips_in_the_header_give_a_format_error_or_a_clip,
     check_more_frames_than_bytes_can_hold_are_refused,
 )
+
+
+def check_codec(codec: Codec | str) -> None:
+    """Check the whole contract of a codec; a `ContractError` names the check and the clip.
+
+    Every clip of `hard_clips` takes part that the codec does not reject with
+    `UnsupportedClipError`, and a waving mesh if the codec takes vertices.
+
+    >>> check_codec("raw")
+    """
+    codec = parse_codec(codec) if isinstance(codec, str) else codec
+    clips: dict[str, AnyClip] = {**hard_clips(), "mesh": vertex_wave(frames=6)}
+    for name, clip in clips.items():
+        for check in CLIP_CHECKS if clip.header.kind in codec.kinds else ():
+            with suppress(UnsupportedClipError):
+                _name_failure(check, codec, name, clip)
+    small = walk(0.2) if "skeleton" in codec.kinds else vertex_wave(frames=6)
+    for check in CODEC_CHECKS:
+        _name_failure(check, codec, "small clip", small)
+
+
+def _name_failure(check: Check, codec: Codec, name: str, clip: AnyClip) -> None:
+    try:
+        check(codec, clip)
+    except ContractError as error:
+        raise ContractError(f"{codec.codec_id}, {check.__name__}, {name}: {error}") from error
 
 
 def fix_checksums(data: bytes) -> bytes:
