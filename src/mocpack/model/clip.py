@@ -89,6 +89,9 @@ class ClipChanges(BuildOptions, total=False):
 class Clip(BaseClip, FrozenPickle):
     """A skeleton in motion.
 
+    `mocpack.read` and `mocpack.decode` return clips. `Clip.build` makes one from a skeleton and
+    arrays, `Clip.from_angles` from the angles of a robot, `Clip.from_points` from markers.
+
     Parameters
     ----------
     header : ClipHeader
@@ -111,6 +114,11 @@ class Clip(BaseClip, FrozenPickle):
     take_data: TakeData = field(default_factory=TakeData)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.header, ClipHeader):
+            raise InvalidClipError(
+                f"header must be a ClipHeader, got {self.header!r:.80}; Clip.build makes a clip "
+                "from a skeleton and arrays"
+            )
         object.__setattr__(self, "rotations", _normalize_rotations(self.rotations, self.header))
         self._check()
 

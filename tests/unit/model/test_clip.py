@@ -1,5 +1,6 @@
 """Clips: validation, cutting, sampling and resampling."""
 
+import inspect
 import pickle
 
 import numpy as np
@@ -201,3 +202,16 @@ def test_adopted_arrays_are_settled_where_they_are():
     assert own.rotations is turns
     assert not turns.flags.writeable
     np.testing.assert_array_equal(own.rotations, clip.rotations)
+
+
+@pytest.mark.parametrize("header", [walk().skeleton, None])
+def test_a_clip_made_from_a_skeleton_names_the_call_that_takes_one(header):
+    clip = walk(0.2)
+    with pytest.raises(InvalidClipError, match=naming("ClipHeader Clip.build")):
+        Clip(header, clip.rotations, clip.translations)
+
+
+def test_the_help_of_clips_says_how_they_are_made():
+    text = inspect.getdoc(Clip)
+    for name in ("Clip.build", "Clip.from_angles", "Clip.from_points"):
+        assert name in text
