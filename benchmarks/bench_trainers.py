@@ -1,15 +1,16 @@
 """Measure the motion library of trainers: states, memory, accuracy, loading, size of archives.
 
     MOCPACK_DATA=… python benchmarks/bench_trainers.py [states] [accuracy] [load] [size] [peers]
-        [--clips 10000] [--workers 0] [--protomotions FOLDER]
+        [--clips 10000] [--effort fast] [--workers 0] [--protomotions FOLDER]
 
 Reads the six motions of a Unitree G1 of `robot/` of the folder that MOCPACK_DATA names. `load`,
 `size` and `peers` use clips of 300 frames, cut from them at distinct offsets, with a random heading
-and smooth noise of 5 mm and 0.01 rad, packed within 1 mm and 0.02 rad at effort `fast`; they are
-made once in the system's temporary folder. `states` computes 8,192 × 5 states of these clips; on a
-GPU the time is that of CUDA events (median of 100 calls), which needs torch. `accuracy` compares
-states with kinematics in double precision. `load` opens the archive with all cores. `peers` loads
-3,000 clips also with the loader of ProtoMotions, if `--protomotions` names a clone of it.
+and smooth noise of 5 mm and 0.01 rad, packed within 1 mm and 0.02 rad; they are made once in the
+system's temporary folder. Effort `fast` is quick to pack; `--effort default` is mocpack's own.
+`states` computes 8,192 × 5 states of these clips; on a GPU the time is that of CUDA events (median
+of 100 calls), which needs torch. `accuracy` compares states with kinematics in double precision.
+`load` opens the archive with all cores. `peers` loads 3,000 clips also with the loader of
+ProtoMotions, if `--protomotions` names a clone of it.
 Each line has the figure and the machine's count of cores; `--device cpu` leaves the GPU out.
 """
 
@@ -80,19 +81,19 @@ def make_clip(number: int) -> Clip:
     )
 
 
-def pack_clip(number: int) -> bytes:
-    return mocpack.encode(make_clip(number), max_error="1mm", max_angle="0.02rad", effort="fast")
+def pack_clip(number: int, effort: str) -> bytes:
+    return mocpack.encode(make_clip(number), max_error="1mm", max_angle="0.02rad", effort=effort)
 
 
-def make_archive(count: int, workers: int) -> Path:
+def make_archive(count: int, workers: int, effort: str = "fast") -> Path:
     """Return the archive of that many clips, which is made once."""
-    path = Path(tempfile.gettempdir()) / f"mocpack-bench-trainers-{count}.mocps"
+    path = Path(tempfile.gettempdir()) / f"mocpack-bench-trainers-{count}-{effort}.mocps"
     if path.exists():
         return path
     motions()
     started = time.perf_counter()
     with get_context("fork").Pool(workers or core_count()) as pool:
-        packed = pool.imap(pack_clip, range(count), chunksize=32)
+        packed = pool.imap(partial(pack_clip, effort=effort), range(count), chunksize=4)
         clips = {f"clip{number:06d}": data for number, data in enumerate(packed)}
     made = write_archive(path.with_suffix(".part"), clips)
     made.rename(path)
@@ -263,11 +264,12 @@ def main() -> None:
     )
     parser.add_argument("parts", nargs="*", default=["states", "accuracy", "load", "size"])
     parser.add_argument("--clips", type=int, default=10_000)
+    parser.add_argument("--effort", default="fast")
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--protomotions", default="")
     given = parser.parse_args()
-    path = make_archive(max(MIN_CLIPS, given.clips), given.workers)
+    path = make_archive(max(MIN_CLIPS, given.clips), given.workers, given.effort)
     parts = {
         "states": bench_states,
         "accuracy": bench_accuracy,
