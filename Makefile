@@ -139,7 +139,7 @@ wheel-abi3: $(READY) $(PAGE) $(PTX) .venv/.group-wheel build/wheelhouse/.ready  
 library: build/library/.ready  ## build libmocpack, static and shared, in build/library
 build/library/.ready: .venv/.build-tools $(LIBRARY) tools/build_core.py
 	@$(CACHED) $(BIN)/python tools/build_core.py library && touch $@
-amalgamation: build/amalgamation/mocpack.cpp  ## write libmocpack as one header and one source, build/amalgamation
+amalgamation: build/amalgamation/mocpack.cpp  ## write libmocpack as headers and two sources, build/amalgamation
 build/amalgamation/mocpack.cpp: $(LIBRARY) tools/amalgamate.py
 	@$(PYTHON) tools/amalgamate.py build/amalgamation
 cross: .venv/.build-tools .venv/.group-wheel  ## compile the core for other systems (CROSS_TARGETS), without running it

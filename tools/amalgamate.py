@@ -1,10 +1,11 @@
-"""Write libmocpack as one header and one source file, for projects without a build system.
+"""Write libmocpack as headers and two source files, for projects without a build system.
 
     python tools/amalgamate.py build/amalgamation
 
-This writes mocpack.h, a copy of the public header, and mocpack.cpp, which contains every source
-that `core/reader.txt` lists and each of their headers once. Compile it as C++17 with
-`-ffp-contract=off`.
+This writes copies of the public headers, mocpack.h and mocpack.hpp, and two sources. mocpack.cpp
+contains every source that `core/reader.txt` lists and each of their headers once, and
+mocpack_encoder.cpp those of `core/encoder.txt`. Compile them as C++17 with `-ffp-contract=off`;
+programs that only read need the first alone.
 """
 
 import argparse
@@ -14,10 +15,10 @@ from pathlib import Path
 CORE = Path(__file__).parents[1] / "core"
 OWN_INCLUDE = re.compile(r'^\s*#include "([^"]+)"')
 OPTIONS = """\
-// libmocpack {version} in one source, made by tools/amalgamate.py; do not edit.
+// libmocpack {version}, made by tools/amalgamate.py; do not edit.
 //
 // Compile as C++17 with -ffp-contract=off, so that every machine decodes the same numbers.
-// -fno-exceptions and -fno-rtti also work.
+// With -fno-exceptions, C programs link without the C++ library. -fno-rtti also works.
 """
 
 
@@ -25,16 +26,24 @@ def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     header = (CORE / "include/mocpack/mocpack.h").read_text()
     (folder / "mocpack.h").write_text(header)
-    (folder / "mocpack.cpp").write_text(amalgamate(parse_version(header)))
+    wrapper = (CORE / "include/mocpack/mocpack.hpp").read_text()
+    (folder / "mocpack.hpp").write_text(wrapper.replace("mocpack/mocpack.h", "mocpack.h"))
+    version = parse_version(header)
+    for name, sources in (("mocpack.cpp", "reader.txt"), ("mocpack_encoder.cpp", "encoder.txt")):
+        (folder / name).write_text(amalgamate(version, sources))
 
 
-def amalgamate(version: str) -> str:
-    """Return all sources and headers as one text."""
-    sources = [
-        line for line in (CORE / "reader.txt").read_text().splitlines() if line.endswith(".cpp")
+def amalgamate(version: str, sources: str) -> str:
+    """Return all sources that a file lists, with their headers, as one text."""
+    patterns = (CORE / sources).read_text().splitlines()
+    paths = [
+        path
+        for line in patterns
+        if line.endswith(".cpp")
+        for path in sorted((CORE / "src").glob(line))
     ]
     seen: set[str] = {"mocpack/mocpack.h"}
-    bodies = [expand_includes(CORE / "src" / source, seen) for source in sources]
+    bodies = [expand_includes(path, seen) for path in paths]
     text = "\n".join(['#include "mocpack.h"', "", *bodies])
     return OPTIONS.format(version=version) + re.sub(r"\n{3,}", "\n\n", text) + "\n"
 

@@ -121,23 +121,30 @@ def test_reading_allocates_nothing_where_the_caller_gives_memory(library, file):
     assert reading == 0
 
 
-def test_the_amalgamation_is_one_header_and_one_source_that_plays(tmp_path, file):
+def test_the_amalgamation_plays_and_encodes(tmp_path, file):
     run(sys.executable, CHECKOUT / "tools/amalgamate.py", tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {"mocpack.h", "mocpack.cpp"}
+    headers, sources = {"mocpack.h", "mocpack.hpp"}, ["mocpack.cpp", "mocpack_encoder.cpp"]
+    assert {path.name for path in tmp_path.iterdir()} == headers | set(sources)
     strict = ["-Wall", "-Wextra", "-Werror", "-ffp-contract=off"]
-    run("c++", "-std=c++17", "-Og", *strict, "-c", "mocpack.cpp", cwd=tmp_path)
+    for source in sources:
+        run("c++", "-std=c++17", "-Og", *strict, "-fno-exceptions", "-c", source, cwd=tmp_path)
     (tmp_path / "mocpack").mkdir()
     (tmp_path / "mocpack.h").rename(tmp_path / "mocpack/mocpack.h")
-    play = CHECKOUT / "examples/c/play.c"
-    linked = [play, "mocpack.o", "-lm", "-o", "play"]
-    run("cc", "-std=c11", *strict, f"-I{tmp_path}", *linked, cwd=tmp_path)
+    play, encode = CHECKOUT / "examples/c/play.c", CHECKOUT / "examples/c/encode.c"
+    reader = ["mocpack.o", "-lm"]  # enough for programs that only read
+    for name, linked in (("play", [play]), ("encode", [encode, "mocpack_encoder.o"])):
+        made = [*linked, *reader, "-o", name]
+        run("cc", "-std=c11", *strict, f"-I{tmp_path}", *made, cwd=tmp_path)
     assert run(tmp_path / "play", file).startswith(f"{len(mocpack.read(file).skeleton)} joints")
+    run(tmp_path / "encode", tmp_path / "made.mocp")
+    assert mocpack.read(tmp_path / "made.mocp").frame_count > 1
 
 
 def test_the_amalgamation_compiles_without_vector_types(tmp_path):
     run(sys.executable, CHECKOUT / "tools/amalgamate.py", tmp_path)
     plain = ["-DMOCPACK_PLAIN_VECTORS", "-fsyntax-only"]
-    run("c++", "-std=c++17", "-Wall", "-Wextra", "-Werror", *plain, "mocpack.cpp", cwd=tmp_path)
+    for source in ("mocpack.cpp", "mocpack_encoder.cpp"):
+        run("c++", "-std=c++17", "-Wall", "-Wextra", "-Werror", *plain, source, cwd=tmp_path)
 
 
 @pytest.mark.parametrize("level", [0, 1, 9])

@@ -75,7 +75,6 @@ MOCPACK_SIMD_CLONES void pick_sines(float* table, const float* period, int32_t l
 // one frame, so the tables for even and odd lengths rarely change.
 const float* sines_of(const Room& room, int32_t length, int32_t end, mocpack_KeysineSineCache* kept)
 {
-	const double PI = 3.14159265358979323846;
 	const size_t which = size_t(length & 1);
 	float *table = room.sines + which * room.table_size(), *period = room.periods + which * 2 * room.longest;
 	if (kept->lengths[which] != length)
@@ -83,7 +82,7 @@ const float* sines_of(const Room& room, int32_t length, int32_t end, mocpack_Key
 		double scale = std::sqrt(2.0 / length);
 		for (int32_t t = 0; t < length; ++t)
 		{
-			period[t] = float(scale * math::sin(PI * double(t) / double(length)));
+			period[t] = float(scale * math::sin(math::PI * double(t) / double(length)));
 			period[length + t] = -period[t];
 		}
 		kept->lengths[which] = length, kept->rows[which] = 1; // row 0 is unused

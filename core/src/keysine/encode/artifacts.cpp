@@ -27,7 +27,6 @@ const double FREE_SKATE = 0.2;	 // share of the bound that a foot may slide per 
 const size_t SEGMENT = 256, MIN_SEGMENT = 16; // frames
 const double JITTER_RATIO = 1.05;			  // allowed energy of a decoded motion, relative to the source
 const double FREE_JITTER = 0.05; // share of the bound: allowed root-mean-square jitter of a joint
-const double PI = 3.14159265358979323846;
 
 bool positions_of(EncodeTask* task, const double* rotations, const double* translations, size_t frames,
 				  Buffer<double>* positions)
@@ -134,7 +133,7 @@ bool jitter_energy(EncodeTask* task, const Buffer<double>& points, double* energ
 	double window_energy = 0;
 	for (size_t n = 0; n < length; ++n)
 	{
-		const double angle = 2 * PI * double(n) / double(length);
+		const double angle = 2 * math::PI * double(n) / double(length);
 		waves[n] = math::cos(angle), waves[length + n] = math::sin(angle);
 		window_energy += (0.5 - 0.5 * waves[n]) * (0.5 - 0.5 * waves[n]);
 	}

@@ -17,8 +17,6 @@ namespace keysine
 namespace
 {
 
-const double PI = 3.14159265358979323846;
-
 // Computes the cosine series of signals (frames, width) in place. Coefficient k of a signal is sqrt(2 /
 // frames) * sum of x[n] cos(pi (n + 1/2) k / frames). work: (frames, width); cosines: (4 * frames).
 MOCPACK_SIMD_CLONES void cosine_series(double* signals, size_t frames, size_t width, double* work,
@@ -26,7 +24,7 @@ MOCPACK_SIMD_CLONES void cosine_series(double* signals, size_t frames, size_t wi
 {
 	const size_t period = 4 * frames, half = frames / 2;
 	for (size_t i = 0; i < period; ++i)
-		cosines[i] = math::cos(2 * PI * double(i) / double(period)) * std::sqrt(2.0 / double(frames));
+		cosines[i] = math::cos(2 * math::PI * double(i) / double(period)) * std::sqrt(2.0 / double(frames));
 	// even coefficients need only the sum of a frame and its mirror image, odd ones the difference
 	for (size_t n = 0; n < half; ++n)
 		for (size_t c = 0; c < width; ++c)

@@ -17,7 +17,7 @@ namespace
 
 const size_t MAX_POINTS = 4096;		// points whose displacements are measured
 const size_t MAX_CHANGES = 1 << 23; // coordinates of changes that are kept
-const size_t LANES = 8;				// partial sums, which a processor computes side by side
+const size_t SUM_LANES = 8;			// partial sums, which a processor computes side by side
 const double FIRST_PRICE = 0.1;		// of bits, relative to the error of all points per bit of the payload
 const double PRICE_RATIO = 0.8;		// of a price of bits to the next higher one
 const int MAX_PRICES = 100;
@@ -35,10 +35,10 @@ double sum_of_errors(const float* now, size_t stride, const float* from, const f
 					square = now[3 * stride + p] + (to[shell] - from[shell]);
 		return std::sqrt(dx * dx + dy * dy + dz * dz + std::max(square, 0.0f));
 	};
-	float sums[LANES] = {};
-	const size_t rest = n / LANES * LANES;
-	for (size_t p = 0; p < rest; p += LANES)
-		for (size_t l = 0; l < LANES; ++l)
+	float sums[SUM_LANES] = {};
+	const size_t rest = n / SUM_LANES * SUM_LANES;
+	for (size_t p = 0; p < rest; p += SUM_LANES)
+		for (size_t l = 0; l < SUM_LANES; ++l)
 			sums[l] += error_of(p + l);
 	double sum = 0;
 	for (size_t p = rest; p < n; ++p)
@@ -49,7 +49,7 @@ double sum_of_errors(const float* now, size_t stride, const float* from, const f
 }
 
 // Counts the bits that symbols would take.
-class BitCounter
+class SymbolBitCounter
 {
   public:
 	static constexpr bool READS = false;
@@ -135,8 +135,8 @@ void ShiftSearch::measure_head()
 	for (size_t before = 0; before < SHIFTS; ++before)
 		for (size_t shift = 0; shift < SHIFTS; ++shift)
 		{
-			BitCounter counter;
-			HeadSymbols<BitCounter>(counter).first_shift(int32_t(before), int32_t(shift));
+			SymbolBitCounter counter;
+			HeadSymbols<SymbolBitCounter>(counter).first_shift(int32_t(before), int32_t(shift));
 			head_[before][shift] = share * counter.total();
 		}
 }
@@ -161,13 +161,13 @@ bool ShiftSearch::measure_rates()
 		std::fill(shifts.data(), shifts.data() + tracks_, uint8_t(shift));
 		std::fill(channels.data(), channels.data() + plan.channel_count, 0.0);
 		const LayerShifts to = {shifts.data(), shifts.data()};
-		BitCounter counter;
+		SymbolBitCounter counter;
 		counter.count_by_symbol(channels.data(), plan.channel_count, 0);
 		coarsen_keys(plan, to.keys, to.keys, own_.keys_of(sample_first_), sample_count_ + 1, keys.data());
 		code_coarse_keys(plan, to.keys, keys.data(), sample_count_ + 1,
 						 [&]
 						 {
-							 return KeySymbols<BitCounter>(counter, plan, found.data())
+							 return KeySymbols<SymbolBitCounter>(counter, plan, found.data())
 								 .sequence(keys.data(), sample_count_ + 1);
 						 });
 		for (size_t g = sample_first_; g < sample_first_ + sample_count_; ++g)
@@ -182,9 +182,9 @@ bool ShiftSearch::measure_rates()
 			group.coarsen(head, length, to);
 			counter.count_by_symbol(channels.data(), plan.channel_count, 1); // skip the symbol of splits
 			group.code_keys(counter, plan, to);
-			BitCounter own;
-			CoefficientSymbols<BitCounter> symbols(own, plan, group.made.shape, group.made.rows,
-												   to.coefficients);
+			SymbolBitCounter own;
+			CoefficientSymbols<SymbolBitCounter> symbols(own, plan, group.made.shape, group.made.rows,
+														 to.coefficients);
 			for (size_t t = 0; t < tracks_; ++t)
 			{
 				const double before = own.total();

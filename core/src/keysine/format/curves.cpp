@@ -193,7 +193,6 @@ MOCPACK_COLD void quaternion_rotations(const double* x, int32_t stride, int32_t 
 
 MOCPACK_COLD int32_t fill_sines(double* table, int32_t length, int32_t first, int32_t end)
 {
-	const double PI = 3.14159265358979323846;
 	if (end <= first)
 		return first;
 	int32_t stride = padded(length);
@@ -204,7 +203,7 @@ MOCPACK_COLD int32_t fill_sines(double* table, int32_t length, int32_t first, in
 		double scale = std::sqrt(2.0 / length);
 		for (int32_t t = 0; t < stride; ++t)
 		{
-			turn[t] = t < length ? scale * math::sin(PI * double(t) / double(length)) : 0.0;
+			turn[t] = t < length ? scale * math::sin(math::PI * double(t) / double(length)) : 0.0;
 			table[t] = -turn[t];
 		}
 	}
