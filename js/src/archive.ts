@@ -80,7 +80,7 @@ export class Archive {
   private place(clip: string | number): Place {
     const number = typeof clip === "string" ? this.numbers.get(clip) : clip;
     const place = number === undefined ? undefined : this.places[number];
-    if (!place) throw new RangeError(`no clip ${JSON.stringify(clip)} in this archive`);
+    if (!place) throw new MocpackError("clip", `no clip ${JSON.stringify(clip)} in this archive`);
     if (!place.isKnown)
       throw new MocpackError(
         "unsupported",

@@ -7,8 +7,10 @@
  * - `unsupported`: the file is valid but needs a newer version or another codec
  * - `memory`: the request needs more memory than `memoryLimit`
  * - `network`: the file could not be fetched
+ * - `clip`: the file does not have the clip, or has several and none was chosen
  */
-export type ErrorKind = "format" | "truncated" | "corrupt" | "unsupported" | "memory" | "network";
+export type ErrorKind =
+  "format" | "truncated" | "corrupt" | "unsupported" | "memory" | "network" | "clip";
 
 export class MocpackError extends Error {
   override readonly name = "MocpackError";

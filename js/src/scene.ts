@@ -39,7 +39,7 @@ export class Scene {
   /** Opens a clip by name. Keep the scene open while you use it. */
   async open(name: string): Promise<Motion> {
     const part = this.parts.get(name);
-    if (!part) throw new RangeError(missing(this.parts, name));
+    if (!part) throw new MocpackError("clip", missing(this.parts, name));
     return openSource(() => Promise.resolve(shared(part)), this.options);
   }
 
@@ -53,10 +53,13 @@ export async function clipSource(bytes: ByteSource, name: string | undefined): P
   const parts = await findClips(bytes);
   if (!parts && name === undefined) return bytes;
   if (!parts)
-    throw new RangeError(`the file is a single clip, not a scene with a clip ${quoted(name!)}`);
+    throw new MocpackError(
+      "clip",
+      `the file is a single clip, not a scene with a clip ${quoted(name!)}`,
+    );
   const found = name ?? (parts.size === 1 ? [...parts.keys()][0] : undefined);
   const part = found === undefined ? undefined : parts.get(found);
-  if (!part) throw new RangeError(missing(parts, name));
+  if (!part) throw new MocpackError("clip", missing(parts, name));
   return part;
 }
 

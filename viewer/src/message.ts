@@ -19,6 +19,7 @@ const BECAUSE: Record<MocpackError["kind"], string> = {
   unsupported: "cannot be played by the page itself",
   memory: "takes too much memory",
   network: "cannot be fetched",
+  clip: "does not have that clip",
 };
 
 /** Describes an error, so that the user knows what to do. */

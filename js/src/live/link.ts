@@ -45,9 +45,12 @@ export function connectWebSocket(
   { url, token, WebSocket: Socket }: ConnectOptions,
   listener: LinkListener,
 ): Promise<Link> {
+  const Chosen = Socket ?? (globalThis.WebSocket as typeof WebSocket | undefined);
+  if (!Chosen)
+    throw new MocpackError("unsupported", "there is no WebSocket; pass one as { WebSocket }");
   const words = [SUBPROTOCOL, "role.watch", ...(token ? [`token.${token}`] : [])];
   return new Promise((resolve, reject) => {
-    const socket = new (Socket ?? globalThis.WebSocket)(url, words);
+    const socket = new Chosen(url, words);
     socket.binaryType = "arraybuffer";
     let open = false;
     socket.onopen = () => {
