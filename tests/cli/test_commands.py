@@ -524,6 +524,19 @@ def test_edit_prints_the_bound_of_the_new_file_and_the_tracks_that_it_keeps(fold
     assert names(done.stdout.decode(), "tracks left contact size within 1 mm")
 
 
+def test_edit_finds_and_prints_joints_without_a_name(folder):
+    source = walk(1.0)
+    nameless = replace(source.skeleton, names=("",) * len(source.skeleton))
+    mocpack.write(source.replace(skeleton=nameless), folder / "nameless.npz")
+    words = ("--at", 0.25, "--joint", "joint7", "--by", "0,0.02,0")
+    done = run("edit", folder / "nameless.npz", *words, "-o", folder / "edited.mocp")
+    assert done.returncode == 0, done.stderr
+    moved = done.stdout.decode().splitlines()[1]
+    assert names(moved, "joint7")
+    missed = run("edit", folder / "nameless.npz", *words[:3], "Hips", *words[4:], "-o", "a.mocp")
+    assert names(missed.stderr.decode(), "'Hips' joint7")
+
+
 def test_edit_reads_and_writes_other_formats(folder):
     words = ("--at", 0.1, "--joint", "Hips", "--by", "0,0.1,0")
     done = run("edit", folder / "walk.bvh", *words, "-o", folder / "edited.bvh")

@@ -18,7 +18,7 @@ from mocpack.common.units import format_length, format_size, to_millimeters
 from mocpack.container import unpack
 from mocpack.errors import UsageError
 from mocpack.io import files_to_write
-from mocpack.model.clip import AnyClip, require_skeleton
+from mocpack.model.clip import AnyClip, Clip, require_skeleton
 from mocpack.model.editing import Edit, edit_clip, measure_edit
 from mocpack.model.handles import Handle
 
@@ -86,7 +86,10 @@ def run(
         files.write_clip(after, output, suffix, source=source)
         size = Path(output).stat().st_size
     header = before.header
-    names = list(header.point_names) or [f"vertex {k}" for k in range(header.point_count)]
+    if isinstance(before, Clip):
+        names = list(before.skeleton.unique_names)
+    else:
+        names = [f"vertex {k}" for k in range(header.point_count)]
     if as_json:
         print_json([_facts(edit, names, handles, size, bound)], to_stderr=output == files.PIPE)
         return 0

@@ -222,10 +222,17 @@ class Skeleton(FrozenValue):
         return tuple(names)
 
     def index(self, name: str) -> int:
-        """Return the index of a joint by name."""
+        """Return the index of a joint by its name, or by its unique name.
+
+        >>> Skeleton(["", ""], [-1, 0], np.zeros((2, 3))).index("joint1")
+        1
+        """
         matches = [j for j, own in enumerate(self.names) if own == name]
+        if not matches and name not in self.unique_names:
+            known = ", ".join(self.unique_names)
+            raise UsageError(f"unknown joint {name!r}; the skeleton has: {known}")
         if not matches:
-            raise UsageError(f"unknown joint {name!r}; the skeleton has: {', '.join(self.names)}")
+            return self.unique_names.index(name)
         if len(matches) > 1:
             numbers = ", ".join(map(str, matches))
             raise UsageError(f"{len(matches)} joints are named {name!r}; use an index: {numbers}")
