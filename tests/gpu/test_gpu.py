@@ -143,7 +143,7 @@ def test_out_tensors_are_written_and_checked(archive):
     assert found.rotations is None
     assert torch.equal(positions, whole.positions)
     assert torch.equal(out.angles, whole.angles)
-    for wrong in (positions[:1], positions.double(), positions.cpu(), positions.mT.clone().mT):
+    for wrong in (positions[:1], positions.double(), positions.cpu(), positions.mT.contiguous().mT):
         with pytest.raises(UsageError, match="positions"):
             gpu.state(clips, times, out=out._replace(positions=wrong))
     with pytest.raises(UsageError, match="clip_ids"):
