@@ -92,7 +92,7 @@ def test_some_clips_are_enough_and_none_is_an_error(tmp_path):
 def test_a_mesh_is_no_skeletons_clip(tmp_path):
     (tmp_path / "mesh").mkdir()
     mocpack.write(vertex_wave(), tmp_path / "mesh" / "wave.npz")
-    with pytest.raises(UsageError, match=naming("mesh/wave vertices skeleton")):
+    with pytest.raises(UsageError, match=naming("mesh/wave skeleton vertex")):
         datasets.load_clip("mesh/wave", tmp_path)
 
 

