@@ -65,7 +65,12 @@ def _adjust_bound(prepared: PreparedClip, codec: Codec, bounds: Bounds) -> Attem
     tried: list[tuple[float, float, Attempt]] = []
 
     def encode_with(aim: float) -> float:
-        made = attempt(prepared, apply_bounds(prepared, codec, bounds, aim), bounds)
+        try:
+            made = attempt(prepared, apply_bounds(prepared, codec, bounds, aim), bounds)
+        except BoundError:
+            if not tried:
+                raise
+            return math.inf  # too fine for the codec
         error = bounds.error_of(made.errors)
         tried.append((aim, error, made))
         return error
@@ -73,14 +78,14 @@ def _adjust_bound(prepared: PreparedClip, codec: Codec, bounds: Bounds) -> Attem
     near, aim = MIN_BOUND_USE if prepared.clip.header.is_scaled else 0.0, bound
     for _ in range(MAX_SCALED_TRIES if prepared.changes_lengths else 1):
         error = encode_with(aim)
-        if near * bound <= error <= bound:
+        if near * bound <= error <= bound or error == math.inf:
             break
         aim *= min(max(math.sqrt(MIN_BOUND_USE) * bound / max(error, 1e-300), 0.02), 10.0)
     if all(error > bound for _, error, _ in tried):
         right = min(aim * bound / error for aim, error, _ in tried)
         # errors vary irregularly with the aim, so small reductions are tried first
         for share in BOUND_FACTORS:
-            if encode_with(share * right) <= bound:
+            if not bound < encode_with(share * right) < math.inf:
                 break
     kept = [made for _, error, made in tried if error <= bound]
     return min(kept, key=lambda made: len(made.data)) if kept else tried[-1][2]
