@@ -35,6 +35,13 @@ def test_seconds_cut_a_motion(folder):
     np.testing.assert_allclose(clip.positions(), expected.positions(), atol=1e-6)
 
 
+def test_seconds_beyond_the_end_are_cut_and_said(folder):
+    clip, *printed = changed(folder, "--seconds", "1.5:9")
+    assert clip.frame_count == 30
+    for text in printed:
+        assert names(text, "--seconds 1.5:9 2 s"), text
+
+
 def test_half_the_speed_takes_twice_the_time(folder):
     clip, *_ = changed(folder, "--speed", "0.5", "--fps", "30")
     assert clip.fps == pytest.approx(30)

@@ -32,14 +32,18 @@ class Timing:
 
     def apply(self, clip: AnyClip) -> tuple[AnyClip, list[str]]:
         """Return the clip with these changes, and notes on what moved."""
+        notes = []
         if self.frames is not None:
             clip = files.cut_frames(clip, self.frames)
         if self.seconds is not None:
-            clip = clip.cut(*parse_seconds_range(self.seconds))
+            first, last = parse_seconds_range(self.seconds)
+            if last is not None and last > clip.duration:
+                notes.append(f"--seconds {self.seconds}: the motion ends at {clip.duration:.3g} s")
+            clip = clip.cut(first, last)
         if self.speed is not None:
             clip = require_skeleton(clip, "--speed").change_speed(self.speed)
         if not self.loop:
-            return clip, []
+            return clip, notes
         closed = require_skeleton(clip, "--loop").close_loop()
         moved = np.linalg.norm(closed.positions() - clip.positions(), axis=-1).max()
-        return closed, [f"--loop moved joints by up to {format_length(float(moved))}"]
+        return closed, [*notes, f"--loop moved joints by up to {format_length(float(moved))}"]

@@ -93,7 +93,7 @@ def load_rows(corpus: Corpus, clips: Sequence[int], dtype: str, order: str) -> R
             layout = row_layout(motion.header, order, _contact_names(motion.take_data))
         layouts.setdefault(layout.key, layout)
         skeletons[number] = list(layouts).index(layout.key)
-        readers.append(_Reader(corpus, motion, layout))
+        readers.append(_Reader(corpus, motion, layout, order))
         kinds[group] = number
     table = np.zeros(len(clips), CLIP)
     table["frames"], table["skeleton"] = corpus.index.frame_counts[clips], skeletons[kinds]
@@ -178,8 +178,8 @@ def _shares_metadata(base: bytes) -> bool:
 class _Reader:
     """Decodes the clips of one skeleton, on several threads at once."""
 
-    def __init__(self, corpus: Corpus, like: Motion, layout: Layout) -> None:
-        self._corpus, self.layout, self._lock = corpus, layout, Lock()
+    def __init__(self, corpus: Corpus, like: Motion, layout: Layout, order: str) -> None:
+        self._corpus, self.layout, self._order, self._lock = corpus, layout, order, Lock()
         self._store = None if _contact_names(like.take_data) else like.row_storer
 
     def load(
@@ -215,6 +215,9 @@ class _Reader:
                 f"expected the contact tracks {', '.join(layout.contact_names) or '(none)'} of the "
                 f"other clips of its skeleton, got {', '.join(names) or '(none)'}"
             )
+        # raises for scales, which clips with shared chunks can have of their own
+        if row_layout(motion.header, self._order, names).key != layout.key:
+            raise UsageError("its skeleton differs from that of the clips that share its chunks")
         window = np.empty((frames, layout.plan.width), np.float32)
         writer.write(layout.plan, 0, frames, window)
         rows = np.empty((frames, layout.width), np.float32)

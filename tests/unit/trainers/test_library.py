@@ -376,6 +376,19 @@ def test_a_g1_takes_144_bytes_per_frame(tmp_path):
     assert MotionLibrary(path, "cpu", "float16").nbytes == 72 * FRAMES
 
 
+def test_scales_are_refused_by_the_name_of_the_clip_also_after_clips_without_them(tmp_path):
+    plain = walk(0.5)
+    grown = np.ones((plain.frame_count, len(plain.skeleton), 3))
+    grown[:, 0] = 2.0
+    clips = {"plain": plain, "scaled": plain.replace(scales=grown)}
+    files = {name: tmp_path / f"{name}.mocp" for name in clips}
+    for name, clip in clips.items():
+        mocpack.write(clip, files[name])
+    pack(files, tmp_path / "a.mocps")
+    with pytest.raises(UsageError, match=naming("clip scaled joints")):
+        MotionLibrary(tmp_path / "a.mocps", device="cpu")
+
+
 def test_clips_of_one_robot_have_one_skeleton_and_those_of_another_their_own(tmp_path):
     clips = {f"clip{k}": robot_clip(urdf(1), tmp_path, seed=k) for k in range(3)}
     # a body that is fixed to a link is in the metadata alone
